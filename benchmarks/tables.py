@@ -1,17 +1,26 @@
 """Ternary machines as tables: tokens a second of the fast engine, the dense engine, and the reference interpreter.
 
-Run with ``python benchmarks/tables.py``. All are measured in turn in one run, in seconds of the processor; what counts
-are the ratios. "First" is a run of a model that was never run before: blocks learn their answers, and arrays grow.
-"Again" are more runs in the same memory; for summaries, first is the first tenth of the tokens, and again the others,
-in segments that go on in the same memory. Every token is compared with the interpreter's.
+Run with ``python benchmarks/tables.py [OTHER_SRC]``, where OTHER_SRC is the ``src`` folder of another checkout. Each
+machine has a process of its own (with another checkout: two, in turn). All is measured in seconds of the processor;
+what counts are the ratios. "First" is the first run of a model in its process: blocks learn their answers, and what
+grows moves. Getting ready (machine code, memory for the context) comes before the first token, and does not count, as
+it does not count in what ``softmachine run`` says. "Again" are more runs in the same memory; for summaries, first is
+the first tenth of the tokens, and again the others, in segments that go on in the same memory. Tokens are those that
+are said; the time is that of reading the input, too. Every token is compared with the interpreter's.
 """
 
 from __future__ import annotations
 
+import json
+import os
+import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from itertools import islice
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -26,14 +35,35 @@ from softmachine.engines.fast import FastEngine
 from softmachine.engines.fast.segments import SegmentedPass
 from softmachine.model import Model
 
-MACHINES = (
-    ("binary-counter", "", 1024),
-    ("binary-counter", "", 4096),
-    ("busy-beaver-4", "", 256),
-    ("palindrome", "abbaabbaabba", 1024),
+
+@dataclass(frozen=True)
+class Case:
+    """A machine, its input, and the context that its model is made for."""
+
+    name: str
+    word: str = ""
+    length: int = 4096
+    theorem: str = "ternary"
+
+
+UNIVERSAL = ";1Rss,1R;1Lss,0Rsss;1Lsss,1Lsss#"
+CASES = (
+    Case("binary-counter", length=1024),
+    Case("binary-counter"),
+    Case("busy-beaver-4", length=256),
+    Case("busy-beaver-5"),
+    Case("palindrome", "ab" * 16 + "ba" * 16),
+    Case("parity", "10" * 600),
+    Case("universal", UNIVERSAL),
+    Case("two-tape-copy", "abb" * 200),
+    Case("three-tape-addition", "10" * 120 + "+" + "11" * 120),
+    Case("binary-counter", theorem="ternary-summary"),
+    Case("busy-beaver-5", theorem="ternary-summary"),
+    Case("universal", UNIVERSAL, theorem="ternary-summary"),
 )
 FEW, MANY, SECONDS = 100, 40_000, 1.0
-COLUMNS = ("machine", "theorem", "context", "tokens", "first", "again", "dense", "interpreter", "× dense", "× int.")
+COLUMNS = ("machine", "theorem", "context", "tokens", "first", "again", "dense", "× dense, first", "again", "× int.")
+COMPARED = ("× other, first", "again")
 
 
 class Stopwatch:
@@ -57,6 +87,7 @@ class Stopwatch:
 
 def compared(said: list[str], codec: DecoderCodec[Any], word: str, length: int) -> Stopwatch:
     """How fast the interpreter is; what was said is what it says."""
+    next(iter(codec.expected(word, length)))  # compiles
     watch = Stopwatch()
     with watch.running():
         expected = list(islice(codec.expected(word, length), len(said)))
@@ -74,35 +105,37 @@ def dense(model: Model, codec: DecoderCodec[Any], word: str) -> Stopwatch:
     return watch
 
 
-def in_one_context(name: str, word: str, length: int) -> list[str]:
+def in_one_context(case: Case) -> dict[str, float]:
     """Tokens a second of one machine."""
-    model = sm.compile(name, "ternary", length=length)
+    model = sm.compile(case.name, case.theorem, length=case.length)
     codec = model.codec
     assert isinstance(codec, DecoderCodec)
-    run = FastEngine(model.weights).start(codec.prompt(word).tokens, codec.stops)
+    run = FastEngine(model.weights).start(codec.prompt(case.word).tokens, codec.stops)
+    run.reserve(case.length)
     run.prepare()
     first, again = Stopwatch(), Stopwatch()
     with first.running():
-        run.go(length - 2)
-    first.tokens = run.read
-    said = list(run.said_since(length))
+        run.go(case.length - 2)
+    said = list(run.said_since(case.length))
+    first.tokens = len(said)
     codes = np.array([run.tokens[k] for k in range(run.prompt)])
     while again.seconds < SECONDS:
         with again.running():
             run.again(codes)
-            run.go(length - 2)
-        again.tokens += run.read
-        assert list(run.said_since(length)) == said
-    slow = compared(said, codec, word, length)
-    return [name, "ternary", f"{length:,}", f"{len(said):,}", *speeds(first, again, dense(model, codec, word), slow)]
+            run.go(case.length - 2)
+        again.tokens += len(said)
+        assert list(run.said_since(case.length)) == said
+    slow = compared(said, codec, case.word, case.length)
+    return measured(first, again, dense(model, codec, case.word), slow, run.known)
 
 
-def in_segments(name: str, word: str, length: int) -> list[str]:
+def in_segments(case: Case) -> dict[str, float]:
     """The same with summaries."""
-    model = sm.compile(name, "ternary-summary", length=length)
+    model = sm.compile(case.name, case.theorem, length=case.length)
     codec = model.codec
     assert isinstance(codec, SegmentedCodec)
-    run = SegmentedPass(FastEngine(model.weights), codec, codec.prompt(word).tokens, most_steps=MANY)
+    prompt = codec.prompt(case.word).tokens
+    run = SegmentedPass(FastEngine(model.weights), codec, prompt, most_steps=MANY, most_positions=case.length)
     run.prepare()
     first, again = Stopwatch(), Stopwatch()
     with first.running():
@@ -112,24 +145,47 @@ def in_segments(name: str, word: str, length: int) -> list[str]:
         run.advance(MANY - first.tokens)
     again.tokens = len(run.said) - first.tokens
     said = list(run.said)
-    slow = compared(said, codec, word, len(said))
-    longest = f"{max(run.segments):,} of {length:,}"
-    return [name, "summary", longest, f"{len(said):,}", *speeds(first, again, dense(model, codec, word), slow)]
+    slow = compared(said, codec, case.word, len(said))
+    return measured(first, again, dense(model, codec, case.word), slow, max(run.segments))
 
 
-def speeds(first: Stopwatch, again: Stopwatch, dense: Stopwatch, interpreter: Stopwatch) -> list[str]:
-    """All speeds, and the ratios."""
-    ratios = [f"{again.speed / dense.speed:,.0f}", f"{again.speed / interpreter.speed:,.2f}"]
-    return [*(f"{watch.speed:,.0f}" for watch in (first, again, dense, interpreter)), *ratios]
+def measured(first: Stopwatch, again: Stopwatch, dense: Stopwatch, slow: Stopwatch, context: int) -> dict[str, float]:
+    """All speeds, how many tokens were said, and in how long a context."""
+    speeds = {"first": first.speed, "again": again.speed, "dense": dense.speed, "interpreter": slow.speed}
+    return speeds | {"tokens": slow.tokens, "context": context}
 
 
-def main() -> None:
-    table = Table(*COLUMNS)
-    for machine in MACHINES:
-        table.add_row(*in_one_context(*machine))
-    table.add_row(*in_segments("binary-counter", "", 4096))
-    Console(width=140).print(table)
+def elsewhere(source: Path, number: int) -> dict[str, float]:
+    """A case in a process of its own, with the softmachine of some checkout."""
+    command = [sys.executable, __file__, "--only", str(number)]
+    environment = {**os.environ, "PYTHONPATH": str(source)}
+    printed = subprocess.run(command, env=environment, stdout=subprocess.PIPE, text=True, check=True).stdout
+    found: dict[str, float] = json.loads(printed)
+    return found
+
+
+def row(case: Case, found: dict[str, float], other: dict[str, float] | None) -> list[str]:
+    """A case in the table."""
+    cells = [case.name, case.theorem, f"{found['context']:,.0f} of {case.length:,}"]
+    cells += [f"{found[part]:,.0f}" for part in ("tokens", "first", "again", "dense")]
+    cells += [f"{found[part] / found['dense']:,.0f}" for part in ("first", "again")]
+    cells += [f"{found['again'] / found['interpreter']:.2f}"]
+    return cells + [f"{found[part] / other[part]:.2f}" for part in ("first", "again") if other]
+
+
+def main(other: Path | None = None) -> None:
+    here = Path(sm.__file__).parents[1]
+    table = Table(*COLUMNS, *(COMPARED if other else ()), title="ternary machines: tokens a second of one core")
+    for number, case in enumerate(CASES):
+        found = elsewhere(here, number)
+        table.add_row(*row(case, found, elsewhere(other, number) if other else None))
+    Console(width=170).print(table)
 
 
 if __name__ == "__main__":
-    main()
+    given = sys.argv[1:]
+    if given[:1] == ["--only"]:
+        chosen = CASES[int(given[1])]
+        print(json.dumps((in_one_context if chosen.theorem == "ternary" else in_segments)(chosen)))
+    else:
+        main(Path(given[0]) if given else None)

@@ -15,6 +15,7 @@ from softmachine.engines.fast.tables import memory, words
 from softmachine.engines.fast.tables import records as of
 from softmachine.engines.fast.tables.asking import best_of_all, scaled_query
 from softmachine.engines.fast.tables.interpreted import Interpreted
+from softmachine.engines.fast.tables.layout import Layout
 from softmachine.engines.fast.tables.memory import TableMemory
 from softmachine.model import Model
 
@@ -64,6 +65,32 @@ def test_remembered_answers_are_what_would_be_computed(ternary: Model) -> None:
         assert not any(slow.heap[table + of.USED] for table, *_ in slow.layout.tables)
 
 
+def test_rows_that_keep_their_sums_make_what_rows_make_that_do_not(
+    ternary: Model, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    keeping, kept = started(ternary)
+    assert all(kept.layout.code[record + of.KEEPS] for record in kept.layout.blocks_at)
+    monkeypatch.setattr(Layout, "_is_narrow", lambda *_: False)
+    computing, computed = started(ternary)
+    assert not any(computed.layout.code[record + of.KEEPS] for record in computed.layout.blocks_at)
+    for count in range(1, 100):
+        keeping.go(count)
+        computing.go(count)
+        one, other = keeping.memory, computing.memory
+        assert isinstance(one, TableMemory)
+        assert isinstance(other, TableMemory)
+        assert np.array_equal(one.heap[: one.layout.numbers], other.heap[: other.layout.numbers]), count
+
+
+def test_what_a_context_takes_is_there_before_it_begins(ternary: Model) -> None:
+    run, kept = started(ternary)
+    run.reserve(4096)
+    heap = kept.heap
+    run.go(250)
+    assert kept.heap is heap
+    assert heap.size > 2 * kept.layout.heap
+
+
 def test_blocks_that_are_the_same_function_have_one_table(ternary: Model) -> None:
     code = FastEngine(ternary.weights).code
     assert isinstance(code, Interpreted)
@@ -81,7 +108,7 @@ def test_a_table_that_is_full_forgets_and_the_tokens_are_the_same(
     run.go(202)
     kept = run.memory
     assert isinstance(kept, TableMemory)
-    assert max(kept.rooms[-len(kept.layout.tables) :]) == 32
+    assert max(kept.heap[item.capacity] for item in kept.answers) == 32
     assert list(run.said_since(200)) == expected
 
 

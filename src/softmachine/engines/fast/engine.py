@@ -247,8 +247,10 @@ class FastPass:
         self.info[status.KNOWN] = self.given
 
     def reserve(self, positions: int) -> None:
-        """Have room for so many tokens, so that they need not be moved; memory is only taken as they come."""
+        """Have room for so many tokens, so that they need not be moved, and for what a large model keeps of them."""
         self.tokens.reserve(positions + 1)
+        if isinstance(self.memory, TableMemory):
+            self.memory.reserve(positions)
 
     def said_since(self, most: int) -> Codes[str]:
         """What was said after the prompt: so many tokens at most, and the one that stopped the run."""

@@ -56,6 +56,7 @@ class SegmentedPass:
             for holds in (codec.is_step, codec.segment_begins, codec.segment_ends)
         )
         self.said: Packed[str] = Packed(names)
+        self.current.reserve(most_positions or 0)
         self.steps = 0
         self.segments: list[int] = []
         """How many tokens the context of each segment has in which something was said."""

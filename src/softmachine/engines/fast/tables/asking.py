@@ -12,10 +12,11 @@ Nothing here may index outside of an array, whatever the numbers: compiled code 
 from __future__ import annotations
 
 from softmachine.engines.fast.indexes.groups import compared, integer
-from softmachine.engines.fast.indexes.kernels import LIMIT, Integers, added, divisor, times
+from softmachine.engines.fast.indexes.kernels import LIMIT, Integers, added, divisor, kernel, times
 from softmachine.engines.fast.tables import records as of
-from softmachine.engines.fast.tables.entries import slot_of
-from softmachine.engines.fast.tables.words import how_many, inlined, kernel, kind_of, mixed, negated, number_at
+from softmachine.engines.fast.tables.entries import find
+from softmachine.engines.fast.tables.pointers import inlined
+from softmachine.engines.fast.tables.words import how_many, kind_of, negated, number_at
 
 WORST = -(1 << 62)
 """Less than any score of narrow numbers."""
@@ -95,19 +96,18 @@ def best_of_kinds(question: int, code: Integers, heap: Integers) -> tuple[int, i
     index, signs, room = code[question + of.INDEX], code[question + of.SIGNS], code[of.ROOM]
     groups, width = code[index + of.GROUPED], (code[index + of.KEY_END] - code[index + of.KEY]) // 2
     best, score, others = integer(of.UNDECIDED), integer(WORST), integer(WORST)
+    guess = heap[code[question + of.ASKED] + of.GROUP] + 1
     for t in range(heap[groups + of.KINDS]):
-        kind = heap[groups + of.KIND] + t * width
+        kind = code[index + of.KIND] + t * width
         most, step = bound(question, kind, code, heap)
         if most < score:
             others = max(others, most)
             continue
         g = integer(-1)
         if step > 0:
-            h = 7
             for k in range(width):
                 heap[room + k] = heap[signs + k] & (3 * heap[kind + k])
-                h = mixed(h, heap[room + k])
-            g = heap[slot_of(groups, h, room, width, width, heap)]
+            g = find(groups, guess, room, width, width, heap)
         if g < 0:  # it is not there, or it is not the only one: all others are below this
             others = max(others, most - step)
         elif most > score:

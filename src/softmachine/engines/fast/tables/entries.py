@@ -8,16 +8,35 @@ Nothing here may index outside of an array, whatever the numbers: compiled code 
 
 from __future__ import annotations
 
-from softmachine.engines.fast.indexes.kernels import Integers
+from softmachine.engines.fast.indexes.kernels import Integers, kernel
 from softmachine.engines.fast.tables import records as of
-from softmachine.engines.fast.tables.words import kernel, mixed
+from softmachine.engines.fast.tables.words import mixed
 
 
 @kernel
-def slot_of(entries: int, h: int, key: int, width: int, stride: int, heap: Integers) -> int:
+def find(entries: int, guess: int, key: int, width: int, stride: int, heap: Integers) -> int:
+    """The number of the entry with a key, -1 if there is none; a guess may spare looking for it.
+
+    What is looked for one after the other was put in one after the other, as a rule: the guess is the next one, which
+    is next in memory, too.
+    """
+    if 0 <= guess < heap[entries + of.USED]:
+        own, k = heap[entries + of.ENTRIES] + guess * stride, 0
+        while k < width and heap[own + k] == heap[key + k]:
+            k += 1
+        if k == width:
+            return guess
+    return int(heap[slot_of(entries, key, width, stride, heap)])
+
+
+@kernel
+def slot_of(entries: int, key: int, width: int, stride: int, heap: Integers) -> int:
     """Where in the hash table the number of the entry with a key is, or belongs; some slots are empty, -1."""
     first, last, begin = heap[entries + of.HASH], heap[entries + of.HASHED] - 1, heap[entries + of.ENTRIES]
-    here = h & last
+    here = 7
+    for k in range(width):
+        here = mixed(here, heap[key + k])
+    here &= last
     while heap[first + here] >= 0:
         own = begin + heap[first + here] * stride
         k = 0
@@ -35,8 +54,6 @@ def fill(code: Integers, heap: Integers) -> None:
     for k in range(code[of.FOUND_BY_KEY], code[of.FOUND_BY_KEY_END], 3):
         entries, width, stride = code[k], code[k + 1], code[k + 2]
         for number in range(heap[entries + of.FILLED], heap[entries + of.USED]):
-            key, h = heap[entries + of.ENTRIES] + number * stride, 7
-            for word in range(width):
-                h = mixed(h, heap[key + word])
-            heap[slot_of(entries, h, key, width, stride, heap)] = number
+            key = heap[entries + of.ENTRIES] + number * stride
+            heap[slot_of(entries, key, width, stride, heap)] = number
         heap[entries + of.FILLED] = heap[entries + of.USED]

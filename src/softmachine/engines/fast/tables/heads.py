@@ -12,11 +12,12 @@ from __future__ import annotations
 from softmachine.engines.fast import status
 from softmachine.engines.fast.indexes.finding import AVERAGE, LEFTMOST
 from softmachine.engines.fast.indexes.groups import integer
-from softmachine.engines.fast.indexes.kernels import Integers, added, times
+from softmachine.engines.fast.indexes.kernels import Integers, added, kernel, times
 from softmachine.engines.fast.tables import records as of
 from softmachine.engines.fast.tables.asking import best_of_all, only_best, scaled_query, score_of
 from softmachine.engines.fast.tables.entries import slot_of
-from softmachine.engines.fast.tables.words import inlined, kernel, kind_of, mixed, number_at, write_number
+from softmachine.engines.fast.tables.pointers import inlined
+from softmachine.engines.fast.tables.words import kind_of, number_at, write_number
 
 ODD_HEAD = 500_000
 """A head that finds other numbers than -1, 0 and 1 is said by its number and this; a block by its number."""
@@ -39,15 +40,14 @@ def keep(head: int, i: int, code: Integers, heap: Integers) -> int:
 def keep_key(index: int, i: int, code: Integers, heap: Integers) -> int:
     """Put the key of position i into an index; the status that this leads to."""
     begin, last, groups = code[index + of.KEY], code[index + of.LAST], code[index + of.GROUPED]
-    width, g, h = (code[index + of.KEY_END] - begin) // 2, heap[groups + of.LATEST], 7
+    width, g = (code[index + of.KEY_END] - begin) // 2, heap[groups + of.LATEST]
     same = i > 0 and heap[groups + of.INSERTED] == i and g >= 0
     for k in range(width):
         word = heap[code[begin + 2 * k]] & code[begin + 2 * k + 1]
         same = same and word == heap[last + k]
         heap[last + k] = word
-        h = mixed(h, word)
     if not same:
-        at = slot_of(groups, h, last, width, width, heap)
+        at = slot_of(groups, last, width, width, heap)
         g = heap[at]
         if g < 0:
             g = heap[groups + of.USED]
@@ -77,7 +77,7 @@ def new_group(index: int, g: int, i: int, code: Integers, heap: Integers) -> Non
         count = integer(of.MANY)
     for t in range(count):
         k = 0
-        while k < width and heap[heap[groups + of.KIND] + t * width + k] == kind_of(heap[key + k]):
+        while k < width and heap[code[index + of.KIND] + t * width + k] == kind_of(heap[key + k]):
             k += 1
         if k == width:
             return
@@ -85,7 +85,7 @@ def new_group(index: int, g: int, i: int, code: Integers, heap: Integers) -> Non
         count = integer(of.MANY)
     if count != of.MANY:
         for k in range(width):
-            heap[heap[groups + of.KIND] + count * width + k] = kind_of(heap[key + k])
+            heap[code[index + of.KIND] + count * width + k] = kind_of(heap[key + k])
         count += 1
     heap[groups + of.KINDS] = count
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from softmachine.engines.fast import status
-from softmachine.engines.fast.indexes.kernels import Integers
+from softmachine.engines.fast.indexes.kernels import Integers, kernel
 from softmachine.engines.fast.tables import records as of
 from softmachine.engines.fast.tables.entries import fill
 from softmachine.engines.fast.tables.heads import keep, retrieve
 from softmachine.engines.fast.tables.recalling import TIED, recall, worked_out
 from softmachine.engines.fast.tables.rows import feature
-from softmachine.engines.fast.tables.words import kernel, number_at
+from softmachine.engines.fast.tables.words import number_at
 
 
 @kernel

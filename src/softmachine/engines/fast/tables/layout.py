@@ -7,6 +7,7 @@ head finds, becomes wide, and the run is read again; that happens at most once f
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from fractions import Fraction
 from math import lcm
 
 import numpy as np
@@ -52,7 +53,9 @@ class Layout:
         self.blocks_at: list[int] = []
         """The records of these."""
         self.tables: list[tuple[int, int, int]] = []
-        """For each table of answers its address in the heap, and how many words a key has, and an answer."""
+        """For each table of answers its address in the heap, and how many words a key has, and both together."""
+        self.at_first: dict[int, int] = {}
+        """What is not 0 in the heap at first."""
         self._code = [0] * of.HEADER
         self._shared: dict[str, int] = {}
         self._read = self._places_read()
@@ -73,9 +76,11 @@ class Layout:
         features = self._features()
         ops = self._words()
         self.numbers = self._take(2 * program.places)
+        self.at_first = {self._number(place) + 1: 1 for place in range(program.places)}
         code[of.TOKENS], code[of.TOKEN_WORDS] = self._put(tokens), count
         code[of.FEATURES], code[of.FEATURES_END] = self._listed(features)
-        for number in range(len(self.blocks)):
+        self._rows = [self._rows_of(number) for number in range(len(self.blocks))]
+        for number in range(len(self.blocks)):  # what is used at every token is together
             self._block(number)
         for number in range(len(program.indexes)):
             self._index(number)
@@ -95,12 +100,12 @@ class Layout:
         largest = max((6 * len(head.values) for head in program.heads), default=0)
         code[of.ROOM] = self._take(widest + largest)
         code[of.ROOM_END], code[of.EVERY] = self.heap, self._take(1)
-        groups = [(self._code[index + of.GROUPED], self._width(index), self._width(index)) for index in self.indexes]
-        answers = [(table, width, width + count) for table, width, count in self.tables]
-        code[of.FOUND_BY_KEY], code[of.FOUND_BY_KEY_END] = self._listed([*groups, *answers])
+        groups = [(code[index + of.GROUPED], self.width(index), self.width(index)) for index in self.indexes]
+        code[of.FOUND_BY_KEY], code[of.FOUND_BY_KEY_END] = self._listed([*groups, *self.tables])
         code[of.INDEXES], code[of.HEADS] = len(program.indexes), len(program.heads)
 
-    def _width(self, record: int) -> int:
+    def width(self, record: int) -> int:
+        """How many words somebody reads."""
         return (self._code[record + of.KEY_END] - self._code[record + of.KEY]) // 2
 
     def _put(self, numbers: Iterable[int]) -> int:
@@ -209,11 +214,48 @@ class Layout:
 
     def _block(self, number: int) -> None:
         block, (first, count) = self.blocks[number], self._made[number]
+        recalled = (*self._reader(block.inputs), first, count, self._table_of(block, first, count), self._take(1))
+        self.at_first[recalled[-1]] = of.UNDECIDED
+        self.blocks_at.append(self._put((*recalled, *self._rows[number], block.answers, number)))
+
+    def _rows_of(self, number: int) -> tuple[int, ...]:
+        """The rows of a block, what it reads and writes, whether rows keep their sums, and drafts."""
+        block, (first, count) = self.blocks[number], self._made[number]
+        keeps, draft = self._is_narrow(number), self._take(count)
+        return *(self._changing(block, draft - first) if keeps else self._computing(block)), keeps, draft
+
+    def _is_narrow(self, number: int) -> bool:
+        """Whether a block reads and writes -1, 0 and 1, and its sums are integers that always fit."""
+        block = self.blocks[number]
+        most = dict.fromkeys(block.inputs, Fraction(1))
+        for item in block.rows:
+            weights = item.sum.terms
+            if any(weight.denominator != 1 for weight in (item.sum.bias, *weights.values())):
+                return False
+            most[item.to] = abs(item.sum.bias) + sum(abs(weight) * most[place] for place, weight in weights.items())
+        return number not in self.wide_blocks and not self._any_wide(block.inputs) and max(most.values()) < SAFE
+
+    def _changing(self, block: Block, draft: int) -> tuple[int, ...]:
+        """Rows that keep their sums, and what they read; drafts of their words are so far away from the words."""
+        own = {place: self._take(1) for place in block.inputs} | {item.to: self._take(2) for item in block.rows}
+        readers: dict[int, list[tuple[int, int]]] = {place: [] for place in own}
+        for item in block.rows:
+            self.at_first[own[item.to]] = int(item.sum.bias)
+            for place, weight in item.sum.terms.items():
+                readers[place].append((own[item.to], int(weight)))
+        ends = {place: self._listed(pairs) for place, pairs in readers.items()}
+        inputs = [(own[place], *self.where[place], *ends[place]) for place in block.inputs]
+        rows: list[tuple[int, ...]] = []
+        for item in block.rows:
+            word, shift = self.where[item.to] if item.to in self._read else (0, -1)
+            rows.append((own[item.to], word + draft, shift, *ends[item.to], item.activation, self._number(item.to)))
+        return *self._listed(rows), *self._listed(inputs), 0, 0
+
+    def _computing(self, block: Block) -> tuple[int, ...]:
+        """Rows that are computed anew, what they read, and what they write."""
         rows = self._listed([self._row(item.to, item.activation, item.sum) for item in block.rows])
         write = self._located([item.to for item in block.rows if item.to in self._read])
-        table = self._table_of(block, first, count)
-        ends = (*self._reader(block.inputs), *rows, *self._located(block.inputs), *write)
-        self.blocks_at.append(self._put((*ends, first, count, table, self._take(1), block.answers, number)))
+        return *rows, *self._located(block.inputs), *write
 
     def _row(self, to: int, activation: int, item: Sum) -> tuple[int, ...]:
         over, weights, (bias,) = _scaled([item])
@@ -237,16 +279,16 @@ class Layout:
         writes = [(k, word - first, shift) for k, (word, shift) in read]
         signature = repr(([mask for _, mask in masks], rows, writes, block.answers))
         if signature not in self._shared:
-            self._shared[signature] = self._take(6)
-            self.tables.append((self._shared[signature], len(masks), count))
+            self._shared[signature] = self._take(of.TABLE_SIZE)
+            self.tables.append((self._shared[signature], len(masks), len(masks) + count))
         return self._shared[signature]
 
     def _index(self, number: int) -> None:
         index = self.program.indexes[number]
         reader, words = self._reader(index.places), [word for word, _ in self._masked(index.places)]
-        parts, state = self._located(index.places, words), self._take(11)
-        wide = self._any_wide(index.places)
-        self.indexes.append(self._put((*reader, *parts, wide, index.causal, state, number)))
+        parts, state = self._located(index.places, words), self._take(of.GROUPS)
+        wide, kinds = self._any_wide(index.places), self._take(of.MOST_KINDS * len(words))
+        self.indexes.append(self._put((*reader, *parts, wide, index.causal, state, kinds, number)))
 
     def _question(self, number: int) -> None:
         question = self.program.questions[number]

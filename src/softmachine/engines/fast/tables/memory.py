@@ -1,8 +1,13 @@
-"""The heap that `kernel` works on, and how it grows."""
+"""The heap that `kernel` works on, and how it grows.
+
+What grows has room for some entries. When it is full, it moves to where the heap is free, with more room; nothing else
+moves, and where it was stays unused.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
@@ -18,6 +23,33 @@ START, GROWTH = 256, 4
 """Indexes and tables of answers begin with room for so many, and grow by this factor."""
 MOST_ANSWERS = 1 << 16
 """A table with room for so many answers does not grow; it forgets all when it is full."""
+MOST_RESERVED = 1 << 14
+"""For more positions no memory is taken before they come."""
+
+
+@dataclass(frozen=True)
+class Growing:
+    """Something in the heap that grows: the groups of an index, the sums of a head, or a table of answers.
+
+    Args:
+        room: For how many entries there is room at first.
+        used: Where it says how many there are,
+        capacity: and how many fit.
+        columns: What an entry consists of: where it says where the first of these is, and how many integers it takes.
+        hashed: Whether entries are found by a hash table, and `used` is in a record that says where that is.
+        most: How many entries are kept at most.
+    """
+
+    room: int
+    used: int
+    capacity: int
+    columns: tuple[tuple[int, int], ...]
+    hashed: bool
+    most: int = 1 << 62
+
+    def size(self, room: int) -> int:
+        """How many integers so much room takes."""
+        return room * sum(stride for _, stride in self.columns) + (_slots(room) if self.hashed else 0)
 
 
 class TableMemory:
@@ -31,106 +63,73 @@ class TableMemory:
         self.code, self.layout = code, code.layout
         self.tables: Integers = np.zeros(1, dtype=np.int64)
         self.scalars: Integers = np.zeros(1, dtype=np.int64)
-        self.heap: Integers = np.zeros(self.layout.heap, dtype=np.int64)
-        self.heap[self.layout.numbers + 1 : self.layout.numbers + 2 * code.program.places : 2] = 1
-        self.rooms = [START if index.places else 1 for index in code.program.indexes]
-        """For how many groups there is room in each index; for how many sums of each head; for how many answers."""
-        self.rooms += [1] * len(self.layout.heads) + [START] * len(self.layout.tables)
-        groups, valued, asked = (
-            np.array([self.layout.code[record + column] for record in records], dtype=np.int64)
-            for records, column in (
-                (self.layout.indexes, of.GROUPED),
-                (self.layout.heads, of.VALUED),
-                (self.layout.questions, of.ASKED),
-            )
-        )
-        counts = [groups + column for column in (of.USED, of.FILLED, of.INSERTED, of.LATEST, of.KINDS)]
-        self._groups = groups.tolist()
-        self._zeros = np.concatenate([*counts, valued + of.DONE, valued + of.MIXED, asked + of.AT])
+        groups = [self._index(number) for number in range(len(self.layout.indexes))]
+        sums = [self._sums(number) for number in range(len(self.layout.heads))]
+        answers = {entries: self._answers(entries, stride) for entries, _, stride in self.layout.tables}
+        self.answers = list(answers.values())
+        self.growing = [*groups, *sums, *(answers[table] for table in self._all(self.layout.blocks_at, of.TABLE))]
+        """All that grows, by the number that the code has for it; blocks may have one table."""
+        self.end = self.layout.heap
+        """How much of the heap is taken."""
+        each = [*groups, *sums, *self.answers]
+        self.heap: Integers = np.zeros(self.end + sum(item.size(item.room) for item in each), dtype=np.int64)
+        self.heap[list(self.layout.at_first)] = list(self.layout.at_first.values())
+        for item in each:
+            self._move(item, item.room)
+        valued, asked = self._all(self.layout.heads, of.VALUED), self._all(self.layout.questions, of.ASKED)
+        grouped = [self._all(self.layout.indexes, of.GROUPED) + column for column in of.GROUPS_AT_FIRST]
+        self._grouped = groups
+        self._zeros = np.concatenate([*grouped, valued + of.DONE, valued + of.MIXED, asked + of.AT])
         """What is 0 when a run begins,"""
         self._undecided = asked + of.GROUP
         """and what is not decided."""
-        self._move(self.rooms)
         self.forget()
 
-    def _move(self, rooms: Sequence[int], forgotten: int = -1) -> None:
-        """Let everything have so much room in a new heap; a table, by its number, may forget what it has."""
-        layout, old = self.layout, self.heap
-        indexes, heads = len(layout.indexes), len(layout.heads)
-        sizes = [self._size(number, room) for number, room in enumerate(rooms)]
-        begins = np.cumsum([layout.heap, *sizes]).tolist()
-        self.heap = np.zeros(begins[-1], dtype=np.int64)
-        self.heap[: layout.heap] = old[: layout.heap]
-        self.rooms = list(rooms)
-        for number, begin in enumerate(begins[:-1]):
-            if number < indexes:
-                self._move_index(number, begin, old)
-            elif number < indexes + heads:
-                state = int(layout.code[layout.heads[number - indexes] + of.VALUED])
-                stride = self._stride(number)
-                self._copy(state + of.TOTAL, begin, int(old[state + of.MIXED]) * stride, old)
-                self.heap[state + of.TOTALS] = rooms[number]
-            else:
-                table, *_ = layout.tables[number - indexes - heads]
-                if number == forgotten:
-                    self.heap[table + of.USED] = 0
-                self._move_entries(table, number, begin, old)
+    def _all(self, records: Iterable[int], column: int) -> Integers:
+        """One integer of each of some records."""
+        return self.layout.code[np.array([record + column for record in records], dtype=np.int64)]
 
-    def _copy(self, address: int, begin: int, count: int, old: Integers) -> None:
-        """Copy what is in the old heap where an address there says; from now on it says where the copy is."""
-        self.heap[begin : begin + count] = old[old[address] :][:count]
-        self.heap[address] = begin
+    def _index(self, number: int) -> Growing:
+        index, code = self.layout.indexes[number], self.layout.code
+        groups, heads = int(code[index + of.GROUPED]), zip(self.layout.heads, self.code.program.heads, strict=True)
+        values = [
+            (int(code[record + of.VALUED]) + of.VALUE, 1 + self.layout.width(record))
+            for record, head in heads
+            if head.index == number
+        ]
+        room = START if self.code.program.indexes[number].places else 1
+        columns = (groups + of.ENTRIES, self.layout.width(index)), (groups + of.PLACES, of.PLACE), *values
+        return Growing(room, groups + of.USED, groups + of.CAPACITY, columns, hashed=True)
 
-    def _move_entries(self, entries: int, number: int, begin: int, old: Integers) -> int:
-        """Let entries that are found by a key be somewhere else; the hash table is empty then. Where they end."""
-        heap, room, stride = self.heap, self.rooms[number], self._stride(number)
-        self._copy(entries + of.ENTRIES, begin, int(heap[entries + of.USED]) * stride, old)
-        begin += room * stride
-        heap[begin : begin + _hashed(room)] = -1
-        heap[entries + of.CAPACITY], heap[entries + of.FILLED] = room, 0
-        heap[entries + of.HASH], heap[entries + of.HASHED] = begin, _hashed(room)
-        return begin + _hashed(room)
+    def _sums(self, number: int) -> Growing:
+        valued = int(self.layout.code[self.layout.heads[number] + of.VALUED])
+        columns = ((valued + of.TOTAL, 2 * len(self.code.program.heads[number].values)),)
+        return Growing(1, valued + of.MIXED, valued + of.TOTALS, columns, hashed=False)
 
-    def _move_index(self, number: int, begin: int, old: Integers) -> None:
-        """Let an index be somewhere else: keys, places, kinds, and the values of its heads."""
-        code, room = self.layout.code, self.rooms[number]
-        groups, width = int(code[self.layout.indexes[number] + of.GROUPED]), self._stride(number)
-        used = int(old[groups + of.USED])
-        begin = self._move_entries(groups, number, begin, old)
-        self._copy(groups + of.PLACES, begin, used * of.PLACE, old)
-        begin += room * of.PLACE
-        self._copy(groups + of.KIND, begin, width * of.MOST_KINDS, old)
-        begin += width * of.MOST_KINDS
-        for head in self._heads_of(number):
-            row = 1 + self._width(head)
-            self._copy(int(code[head + of.VALUED]) + of.VALUE, begin, used * row, old)
-            begin += room * row
+    def _answers(self, table: int, stride: int) -> Growing:
+        columns = ((table + of.ENTRIES, stride),)
+        return Growing(START, table + of.USED, table + of.CAPACITY, columns, hashed=True, most=MOST_ANSWERS)
 
-    def _heads_of(self, index: int) -> list[int]:
-        pairs = zip(self.layout.heads, self.code.program.heads, strict=True)
-        return [record for record, head in pairs if head.index == index]
+    def _move(self, item: Growing, room: int) -> None:
+        """Let something have so much room where the heap is free."""
+        heap, used = self.heap, int(self.heap[item.used])
+        for address, stride in item.columns:
+            old = int(heap[address])
+            heap[self.end : self.end + used * stride] = heap[old : old + used * stride]
+            heap[address] = self.end
+            self.end += room * stride
+        heap[item.capacity] = room
+        if item.hashed:
+            record = item.used - of.USED
+            heap[record + of.HASH], heap[record + of.HASHED] = self.end, _slots(room)
+            self.end += _slots(room)
+            self._clear(item)
 
-    def _width(self, record: int) -> int:
-        """How many words somebody reads."""
-        return int(self.layout.code[record + of.KEY_END] - self.layout.code[record + of.KEY]) // 2
-
-    def _stride(self, number: int) -> int:
-        """How many integers a key takes, a sum, or an answer with its key."""
-        layout, indexes = self.layout, len(self.layout.indexes)
-        if number < indexes:
-            return self._width(layout.indexes[number])
-        if number < indexes + len(layout.heads):
-            return 2 * len(self.code.program.heads[number - indexes].values)
-        _, width, count = layout.tables[number - indexes - len(layout.heads)]
-        return width + count
-
-    def _size(self, number: int, room: int) -> int:
-        """How many integers something takes that has room for so many."""
-        stride, indexes = self._stride(number), len(self.layout.indexes)
-        if number < indexes:
-            rows = sum(1 + self._width(head) for head in self._heads_of(number))
-            return room * (stride + of.PLACE + rows) + stride * of.MOST_KINDS + _hashed(room)
-        return room * stride + (_hashed(room) if number >= indexes + len(self.layout.heads) else 0)
+    def _clear(self, item: Growing) -> None:
+        """Empty the hash table of something; what is still there is put in again."""
+        heap, record = self.heap, item.used - of.USED
+        heap[heap[record + of.HASH] :][: heap[record + of.HASHED]] = -1
+        heap[record + of.FILLED] = 0
 
     @property
     def arrays(self) -> list[Integers]:
@@ -152,50 +151,54 @@ class TableMemory:
         logits = [Fraction(*self.number(place)) for place in self.code.program.logits]
         return [o for o, logit in enumerate(logits) if logit == max(logits)]
 
+    def _larger(self, number: int) -> int:
+        """How much room something is to have that is full."""
+        item = self.growing[number]
+        return min(GROWTH * int(self.heap[item.capacity]), item.most)
+
     def growth(self, number: int) -> int:
-        """The bytes that it takes to make room, while the old heap is still there."""
-        return 8 * (self.layout.heap + sum(self._size(k, room) for k, room in enumerate(self._larger(number))))
-
-    def _full(self, number: int) -> int:
-        """What is full: an index, the sums of a head, or the table of a block."""
-        others = len(self.layout.indexes) + len(self.layout.heads)
-        if number < others:
-            return number
-        table = self.layout.code[self.layout.blocks_at[number - others] + of.TABLE]
-        return others + [address for address, *_ in self.layout.tables].index(table)
-
-    def _larger(self, number: int) -> list[int]:
-        """More room for what is full, and for what will be soon: all is moved."""
-        layout, heap, full = self.layout, self.heap, self._full(number)
-        used = [heap[layout.code[record + of.GROUPED] + of.USED] for record in layout.indexes]
-        used += [heap[layout.code[record + of.VALUED] + of.MIXED] for record in layout.heads]
-        used += [heap[table + of.USED] for table, *_ in layout.tables]
-        most = [MOST_ANSWERS if k >= len(used) - len(layout.tables) else 1 << 62 for k in range(len(used))]
-        grows = [
-            k == full or 8 * use > 7 * room > 7 for k, (use, room) in enumerate(zip(used, self.rooms, strict=True))
-        ]
-        rooms = zip(self.rooms, grows, most, strict=True)
-        return [min(GROWTH * room, limit) if grow else room for room, grow, limit in rooms]
+        """The bytes that it takes to make room; with those of a larger heap, if there has to be one."""
+        needed = self.growing[number].size(self._larger(number))
+        return 8 * (needed if self.end + needed <= self.heap.size else 2 * (self.end + needed))
 
     def make_room(self, number: int) -> None:
         """Make room in what is full; a table that is as large as it may be forgets its answers."""
-        rooms, full = self._larger(number), self._full(number)
-        self._move(rooms, forgotten=full if rooms[full] == self.rooms[full] else -1)
+        item, room = self.growing[number], self._larger(number)
+        if room == self.heap[item.capacity]:
+            self.heap[item.used] = 0
+            self._clear(item)
+            return
+        if self.end + item.size(room) > self.heap.size:
+            self._enlarge(np.zeros(2 * (self.end + item.size(room)), dtype=np.int64))
+        self._move(item, room)
+
+    def reserve(self, positions: int) -> None:
+        """Have memory for so many positions, as far as can be told: what comes as the run goes on takes its time.
+
+        An index may have a group for each position; answers, and what moved from, may take as much again.
+        """
+        room = min(positions, MOST_RESERVED)
+        needed = self.end + 2 * sum(item.size(room) for item in self._grouped)
+        if room > START and needed > self.heap.size:
+            self._enlarge(np.full(needed, 0, dtype=np.int64))  # this writes, so that the memory is there
+
+    def _enlarge(self, heap: Integers) -> None:
+        """Go on in a larger heap, of zeros."""
+        heap[: self.end] = self.heap[: self.end]
+        self.heap = heap
 
     def forget(self) -> None:
         """Begin anew: what was remembered of the positions is gone; room, and answers of blocks, are not."""
-        heap = self.heap
-        heap[self._zeros] = 0
-        heap[self._undecided] = of.UNDECIDED
-        for groups in self._groups:
-            begin = heap[groups + of.HASH]
-            heap[begin : begin + heap[groups + of.HASHED]] = -1
+        self.heap[self._zeros] = 0
+        self.heap[self._undecided] = of.UNDECIDED
+        for item in self._grouped:
+            self._clear(item)
 
     def compute_everything(self) -> None:
         """From now on, let all numbers of a position be computed and none be remembered, so that `number` has them."""
         self.heap[self.layout.code[of.EVERY]] = 1
 
 
-def _hashed(room: int) -> int:
-    """How large the hash table is for so many groups: some of it stays empty."""
+def _slots(room: int) -> int:
+    """How large the hash table is for so many entries: some of it stays empty."""
     return 1 << (2 * room - 1).bit_length()

@@ -9,12 +9,13 @@ Nothing here may index outside of an array, whatever the numbers: compiled code 
 from __future__ import annotations
 
 from softmachine.engines.fast import status
-from softmachine.engines.fast.indexes.groups import compared
-from softmachine.engines.fast.indexes.kernels import Integers
+from softmachine.engines.fast.indexes.groups import compared, integer
+from softmachine.engines.fast.indexes.kernels import Integers, kernel
 from softmachine.engines.fast.tables import records as of
-from softmachine.engines.fast.tables.entries import slot_of
+from softmachine.engines.fast.tables.changes import catch_up
+from softmachine.engines.fast.tables.entries import find, slot_of
+from softmachine.engines.fast.tables.pointers import inlined
 from softmachine.engines.fast.tables.rows import compute
-from softmachine.engines.fast.tables.words import inlined, kernel, mixed, number_at, write_number
 
 TIED, TOO_LARGE = -1, -2
 
@@ -23,66 +24,54 @@ TIED, TOO_LARGE = -1, -2
 def recall(block: int, code: Integers, heap: Integers) -> int:
     """Let the words of a block be what they have to be; the status that this leads to."""
     begin, last, every = code[block + of.KEY], code[block + of.LAST], heap[code[of.EVERY]] == 1
-    width = (code[block + of.KEY_END] - begin) // 2
-    unlike, h, found = heap[code[block + of.KNOWN]] ^ 1, 7, status.RUNNING
+    width, known, unlike = (code[block + of.KEY_END] - begin) // 2, code[block + of.KNOWN], integer(0)
     for k in range(width):
         word = heap[code[begin + 2 * k]] & code[begin + 2 * k + 1]
         unlike |= word ^ heap[last + k]
         heap[last + k] = word
-    if unlike == 0 and not every:
-        return found
-    for k in range(width):
-        h = mixed(h, heap[last + k])
+    if every:
+        return worked_out(block, code, heap)
+    if unlike == 0 and heap[known] >= 0:
+        return status.RUNNING
     first, count, table = code[block + of.WORD], code[block + of.WORDS], code[block + of.TABLE]
-    slot = slot_of(table, h, last, width, width + count, heap)
-    if heap[slot] >= 0 and not every:
-        answer = heap[table + of.ENTRIES] + heap[slot] * (width + count) + width
-        for k in range(count):
-            heap[first + k] = heap[answer + k]
-    else:
-        found = learn(block, slot, code, heap)
-    heap[code[block + of.KNOWN]] = 1 if found == status.RUNNING else 0
-    return found
+    heap[known] = find(table, heap[known] + 1, last, width, width + count, heap)
+    if heap[known] < 0:
+        return learn(block, code, heap)
+    answer = heap[table + of.ENTRIES] + heap[known] * (width + count) + width
+    for k in range(count):
+        heap[first + k] = heap[answer + k]
+    return status.RUNNING
 
 
 @kernel
-def learn(block: int, slot: int, code: Integers, heap: Integers) -> int:
-    """Compute a block, and remember what it makes, under a number at a slot; the status that this leads to."""
-    table, remember = code[block + of.TABLE], heap[code[of.EVERY]] == 0
+def learn(block: int, code: Integers, heap: Integers) -> int:
+    """Compute a block, and remember what it makes; the status that this leads to."""
+    table, last = code[block + of.TABLE], code[block + of.LAST]
     number = heap[table + of.USED]
-    if remember and number == heap[table + of.CAPACITY]:
+    if number == heap[table + of.CAPACITY]:
         return int(status.FULL + code[of.INDEXES] + code[of.HEADS] + code[block + of.BLOCK_NUMBER])
     found = worked_out(block, code, heap)
-    if found != status.RUNNING or not remember:
+    if found != status.RUNNING:
         return found
     width, count = (code[block + of.KEY_END] - code[block + of.KEY]) // 2, code[block + of.WORDS]
     at = heap[table + of.ENTRIES] + number * (width + count)
+    heap[slot_of(table, last, width, width + count, heap)] = number
     for k in range(width):
-        heap[at + k] = heap[code[block + of.LAST] + k]
+        heap[at + k] = heap[last + k]
     for k in range(count):
         heap[at + width + k] = heap[code[block + of.WORD] + k]
-    heap[slot], heap[table + of.USED], heap[table + of.FILLED] = number, number + 1, number + 1
+    heap[code[block + of.KNOWN]], heap[table + of.USED], heap[table + of.FILLED] = number, number + 1, number + 1
     return status.RUNNING
 
 
 @kernel
 def worked_out(block: int, code: Integers, heap: Integers) -> int:
     """Compute a block; the status that this leads to."""
-    for k in range(code[block + of.READ], code[block + of.READ_END], 3):
-        heap[code[k]], heap[code[k] + 1] = number_at(heap, code[k + 1], code[k + 2])
-    bad = compute(code[block + of.ROW], code[block + of.ROW_END], code, heap)
-    first = code[block + of.WORD]
+    found = catch_up(block, code, heap) if code[block + of.KEEPS] else compute(block, code, heap)
     if code[block + of.ANSWERS]:
-        heap[first] = TOO_LARGE if bad else largest_logit(code, heap)
+        heap[code[block + of.WORD]] = TOO_LARGE if found == status.TOO_LARGE else largest_logit(code, heap)
         return status.RUNNING
-    if bad:
-        return status.TOO_LARGE
-    for k in range(code[block + of.WORDS]):
-        heap[first + k] = 0
-    for k in range(code[block + of.WRITE], code[block + of.WRITE_END], 3):
-        if not write_number(heap, code[k + 1], code[k + 2], heap[code[k]], heap[code[k] + 1]):
-            return int(status.REPLAN + code[block + of.BLOCK_NUMBER])
-    return status.RUNNING
+    return found
 
 
 @kernel

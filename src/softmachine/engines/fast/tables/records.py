@@ -23,14 +23,16 @@ where it is in the heap, the words of a key, and of an entry."""
 KEY, KEY_END, LAST = 0, 1, 2
 """Records of those who read words begin so: pairs of a word and a mask; in the heap, what was last read there."""
 
-ROW, ROW_END, READ, READ_END, WRITE, WRITE_END, WORD, WORDS, TABLE, KNOWN, ANSWERS, BLOCK_NUMBER = range(3, 15)
-"""A block: its rows; what it reads and writes, each a number, its word, and the shift there; the first word of that,
-and how many; in the heap, its table of answers, and whether what it read last is what its words are made of; whether it
-has the logits; its number."""
+WORD, WORDS, TABLE, KNOWN = range(3, 7)
+ROW, ROW_END, READ, READ_END, WRITE, WRITE_END, KEEPS, DRAFT, ANSWERS, BLOCK_NUMBER = range(7, 17)
+"""A block: the first word that it writes, and how many; in the heap, its table of answers, and the number of the answer
+to what it read last, `UNDECIDED` if that is not what its words are; its rows; what it reads and writes, each a number,
+its word, and the shift there; whether its rows keep their sums (then all of this is as `changes` has it), and in the
+heap, drafts of its words; whether it has the logits; its number."""
 
-PARTS, PARTS_END, IS_WIDE, CAUSAL, GROUPED, INDEX_NUMBER = range(3, 9)
+PARTS, PARTS_END, IS_WIDE, CAUSAL, GROUPED, KIND, INDEX_NUMBER = range(3, 10)
 """An index: where in its key numbers are, as a block has them; whether one of them is wide; whether the present
-position is seen; in the heap, its groups; its number."""
+position is seen; in the heap, its groups, and the kinds of their keys; its number."""
 
 INDEX, PLAIN, TIME, ASKS, QUERY, SIGNS, ASKED, CONSTANT, RUNS, RUNS_END, SIZES, SIZES_END = range(3, 15)
 """A question: its index; whether all numbers are narrow, and the position does not count; the coefficient of the
@@ -47,13 +49,16 @@ whether all are taken together; where its values are in the words that it keeps,
 the first word of that; whether that is wide though a value is not; in the heap, what is kept; its number."""
 
 ENTRIES, CAPACITY, USED, HASH, HASHED, FILLED = range(6)
+TABLE_SIZE = 6
 """In the heap, what is found by a key of words: where entries are, which begin with their keys, how many fit, and how
 many there are; the hash table of their numbers, how large it is, a power of two, and how many are in it. A table of
 answers is that: an entry is a key, and the words of the answer."""
 
-PLACES, KIND, INSERTED, LATEST, KINDS = range(6, 11)
+PLACES, INSERTED, LATEST, KINDS = range(6, 10)
+GROUPS = 10
+GROUPS_AT_FIRST = USED, INSERTED, LATEST, KINDS
 """The groups of an index are that, too, and have besides: where positions are, the first of a group, the last, and how
-many; where kinds are; how many positions were put in; the group of the last; how many kinds there are, `MANY` if they
+many; how many positions were put in; the group of the last; how many kinds there are, `MANY` if they
 are not told apart."""
 FIRST, FINAL, COUNT, PLACE = 0, 1, 2, 3
 

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from softmachine.engines.fast.indexes.kernels import Integers, added, is_prime, lowest, times
-from softmachine.engines.fast.tables.words import kernel
+from softmachine.engines.fast import status
+from softmachine.engines.fast.indexes.kernels import Integers, added, is_prime, kernel, lowest, times
+from softmachine.engines.fast.tables import records as of
+from softmachine.engines.fast.tables.words import number_at, write_number
 
 SMALL = 1 << 24
 """Larger integers, and fractions, are odd."""
@@ -51,7 +53,22 @@ def feature(kind: int, a: int, b: int, i: int) -> tuple[int, int]:
 
 
 @kernel
-def compute(first: int, end: int, code: Integers, heap: Integers) -> bool:
+def compute(block: int, code: Integers, heap: Integers) -> int:
+    """Let the words of a block be what they have to be, computing all of its rows; the status that this leads to."""
+    for k in range(code[block + of.READ], code[block + of.READ_END], 3):
+        heap[code[k]], heap[code[k] + 1] = number_at(heap, code[k + 1], code[k + 2])
+    if compute_rows(code[block + of.ROW], code[block + of.ROW_END], code, heap):
+        return status.TOO_LARGE
+    for k in range(code[block + of.WORDS]):
+        heap[code[block + of.WORD] + k] = 0
+    for k in range(code[block + of.WRITE], code[block + of.WRITE_END], 3):
+        if not write_number(heap, code[k + 1], code[k + 2], heap[code[k]], heap[code[k] + 1]):
+            return int(status.REPLAN + code[block + of.BLOCK_NUMBER])
+    return status.RUNNING
+
+
+@kernel
+def compute_rows(first: int, end: int, code: Integers, heap: Integers) -> bool:
     """Compute some rows; whether a number does not fit."""
     for row in range(first, end, SIZE):
         total, over, odd = code[row + BIAS], code[row + OVER], code[row + LARGE] != 0

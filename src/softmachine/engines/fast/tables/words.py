@@ -6,13 +6,7 @@ round, so that words are what is compared, hashed and remembered.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, TypeVar
-
-import numba
-from numba.core.cpu import CPUTargetOptions
-
-from softmachine.engines.fast.indexes.kernels import Integers
+from softmachine.engines.fast.indexes.kernels import Integers, kernel
 
 LANES = 31
 WIDE = -1
@@ -20,26 +14,8 @@ WIDE = -1
 ALL = -1
 """The mask of a whole word."""
 EVERY_OTHER = 0x1555555555555555
-Function = TypeVar("Function", bound=Callable[..., Any])
 _ONE, _TWO, _HALF, _BITS = 0x1E3779B1, 0x3F4A7C15, (1 << 31) - 1, (1 << 62) - 1
 """Odd numbers of 30 bits: 31 bits times one of these do not overflow."""
-_UNCOUNTED = {"_nrt": False} if hasattr(CPUTargetOptions, "_nrt") else {}
-"""References are not counted, if numba has that option: it is not among those that it promises to keep."""
-
-
-def kernel(function: Function) -> Function:
-    """A function that is compiled together with the code that calls it; nothing in it makes an array.
-
-    So references need not be counted: that takes two atomic operations for every array of every call.
-    """
-    compiled: Function = numba.njit(**_UNCOUNTED)(function)
-    return compiled
-
-
-def inlined(function: Function) -> Function:
-    """Such a function that becomes part of every function that calls it: a call takes as long as what it does."""
-    compiled: Function = numba.njit(**_UNCOUNTED, inline="always")(function)
-    return compiled
 
 
 @kernel
