@@ -22,9 +22,9 @@ from softmachine.transformer.features import Feature
 from softmachine.transformer.weights import AffineMap, FeedForward, Head, Layer, Matrix, Transformer
 
 _ZERO, _ONE = np.array(0.0), np.array(1.0)
-_LEAST, _FAR = np.array(-np.finfo(np.float64).max), np.array(-600.0)
-"""The least number; and exponents that are less do not matter, but processors are slow with their
-exponentials. (An array of one number is compared faster than the number.)"""
+_FAR = np.array(-600.0)
+"""Exponents that are less do not matter, but processors are slow with their exponentials. (An array of one number is
+compared faster than the number.)"""
 _NUMBERS = PlainFloat("float64:plain")
 
 
@@ -105,6 +105,9 @@ class PlainLayer:
             self.groups.append(_Group(heads, sum(len(part.bias) for part in parts)))
             parts += [heads[0].key, *(head.value for head in heads), _one(width), *(head.query for head in heads)]
         self._project = _affine(stacked(parts, width))
+        for group in self.groups:
+            if group.feature is None:
+                self._project[:, group.queries] *= group.scales(range(0))
         outputs = side_by_side([head.output for heads in groups for head in heads], width + 1)
         self._output = _NUMBERS.matrix(outputs.rows, outputs.columns)
         self._network = _Network(layer.feed_forward, width)
@@ -130,7 +133,7 @@ def _one(width: int) -> AffineMap:
 
 
 def _affine(affine: AffineMap) -> Floats:
-    """x ↦ W x + b as the matrix of a product from the left, of a vector whose last coordinate is 1."""
+    """The map x ↦ W x + b as a matrix that a vector is multiplied by, if its last coordinate is 1."""
     rows, last = affine.weight.rows, affine.weight.columns
     matrix: Floats = _NUMBERS.matrix(
         [(*row, (last, constant)) for row, constant in zip(rows, affine.bias, strict=True)], last + 1
@@ -176,11 +179,16 @@ class _Group:
         head, self.heads, self.width = heads[0], len(heads), len(heads[0].key.bias)
         self.choice, self.bias, self.past = head.weighting.choice, head.bias, head.mask is Mask.PAST
         sizes = [len(each.value.bias) for each in heads]
-        self.kept = slice(start, start + self.width + sum(sizes) + 1)
+        self.size = self.width + sum(sizes) + 1
+        self.kept = slice(start, start + self.size)
         self.queries = slice(self.kept.stop, self.kept.stop + self.heads * self.width)
-        self.own = np.flatnonzero(np.repeat(np.eye(self.heads, dtype=bool), sizes, axis=1))
-        self._scale = head.weighting.scale
-        self._scales = np.empty((0, 1))
+        # Of the values of all keys that each head finds, its own; and the sum of its weights, which is next to them.
+        among = np.arange(self.heads * (sum(sizes) + 1)).reshape(self.heads, -1)
+        whose = np.repeat(np.arange(self.heads), sizes)
+        self.own, self.total = among[whose, np.arange(len(whose))], among[whose, -1]
+        scale = head.weighting.scale
+        self.feature = scale if isinstance(scale, Feature) else None
+        self._scale = np.empty((0, 1)) if isinstance(scale, Feature) else _NUMBERS.numbers([[scale]]).value
 
     def begin(self) -> _Search | _Mean:
         """A sequence that they look at, from its first position on."""
@@ -188,13 +196,13 @@ class _Group:
         return _Mean(self) if alike else _Search(self)
 
     def scales(self, positions: range) -> Floats:
-        """What scores are multiplied by at some positions: (positions, 1)."""
-        if positions.stop > len(self._scales):
-            more = range(len(self._scales), positions.stop + PIECE)
-            scale = self._scale
-            new = _along((scale,), more) if isinstance(scale, Feature) else np.full((len(more), 1), _NUMBERS.numbers([[scale]]).value)
-            self._scales = np.concatenate([self._scales, new])
-        return self._scales[positions.start : positions.stop]
+        """What scores are multiplied by at some positions: (positions, 1), or one number for all."""
+        if self.feature is None:
+            return self._scale
+        if positions.stop > len(self._scale):
+            more = _along((self.feature,), range(len(self._scale), positions.stop + PIECE))
+            self._scale = np.concatenate([self._scale, more])
+        return self._scale[positions.start : positions.stop]
 
 
 class _Mean:
@@ -206,7 +214,7 @@ class _Mean:
 
     def __init__(self, group: _Group) -> None:
         self._group = group
-        self._sum = np.zeros((1, group.kept.stop - group.kept.start))
+        self._sum = np.zeros((1, group.size))
 
     def found(self, projected: Floats, _: range) -> Floats:
         """What the heads retrieve at new positions, one head after the other, given what is projected there."""
@@ -225,32 +233,34 @@ class _Search:
 
     def __init__(self, group: _Group) -> None:
         self._group = group
-        self._kept = np.empty((group.kept.stop - group.kept.start, 0))
+        self._kept = np.empty((group.size, 0))
 
     def found(self, projected: Floats, positions: range) -> Floats:
         """What the heads retrieve at new positions, one head after the other, given what is projected there."""
-        group, end = self._group, positions.stop
+        group, end, some = self._group, positions.stop, len(positions)
         if end > self._kept.shape[1]:
-            self._kept = np.concatenate([self._kept, np.empty((len(self._kept), end + PIECE))], axis=1)
+            self._kept = np.concatenate([self._kept, np.empty((group.size, end + PIECE))], axis=1)
         self._kept[:, positions.start : end] = projected[:, group.kept].T
         rows = self._kept[:, :end]
-        query = projected[:, group.queries] * group.scales(positions)
-        score = query.reshape(len(positions) * group.heads, group.width).dot(rows[: group.width])
-        if group.past or len(positions) > 1 or group.bias is not None:
-            self._finish(score.reshape(len(positions), group.heads, end), positions)
-        mixed = _weights(score, group.choice).dot(rows[group.width :].T)
-        # The sum of all weights is at least 1, unless nothing is seen.
-        found = mixed[:, :-1] / np.maximum(mixed[:, -1:], _ONE)
-        return found if group.heads == 1 else found.reshape(len(positions), -1)[:, group.own]
+        query = projected[:, group.queries]
+        query = query if group.feature is None else query * group.scales(positions)
+        score = query.reshape(some * group.heads, group.width) @ rows[: group.width]
+        if some > 1 or group.past or group.bias is not None:
+            self._finish(score.reshape(some, group.heads, end), positions)
+        mixed = (_weights(score, group.choice) @ rows[group.width :].T).reshape(some, -1)
+        found: Floats = mixed[:, group.own] / mixed[:, group.total]
+        if group.past and positions.start == 0:
+            found[0] = 0  # nothing is seen from there
+        return found
 
     def _finish(self, score: Floats, positions: range) -> None:
         """Add biases, and leave out what is not seen, in scores (positions, heads, keys)."""
-        keys, bias = np.arange(positions.stop), self._group.bias
+        keys, bias = range(positions.stop), self._group.bias
         if bias is not None:
-            more = np.array([[float(bias.at(j, i)) for j in range(positions.stop)] for i in positions])
+            more = np.array([[float(bias.at(j, i)) for j in keys] for i in positions])
             score += (more * self._group.scales(positions))[:, None]
         last = np.arange(positions.start, positions.stop)[:, None, None] - self._group.past
-        np.copyto(score, -np.inf, where=keys > last)
+        np.copyto(score, -np.inf, where=np.array(keys) > last)
 
 
 def _along(features: tuple[Feature, ...], positions: range) -> Floats:
@@ -269,9 +279,9 @@ def _weights(score: Floats, choice: Choice) -> Floats:
     if choice is Choice.LEFTMOST or choice is Choice.RIGHTMOST:
         best = score.argmax(-1) if choice is Choice.LEFTMOST else score.shape[-1] - 1 - score[:, ::-1].argmax(-1)
         weight = np.zeros(score.shape)
-        np.put_along_axis(weight, best[:, None], score.max(axis=-1, keepdims=True) >= _LEAST, -1)
+        np.put_along_axis(weight, best[:, None], 1, -1)
         return weight
-    score -= np.maximum(np.maximum.reduce(score, axis=-1, keepdims=True), _LEAST)
+    score -= np.maximum.reduce(score, axis=-1, keepdims=True)
     if choice is Choice.AVERAGE:
         return np.asarray(score == 0, dtype=np.float64)
     np.maximum(score, _FAR, out=score)
