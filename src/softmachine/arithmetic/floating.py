@@ -88,10 +88,10 @@ class Float(Arithmetic):
             nearest = over / under
         except OverflowError:
             nearest = math.inf
-        with np.errstate(over="ignore"):
-            value = self.dtype.type(nearest)
-        if not abs(float(value)) <= self.most:
-            self._check_finite(value)
+        if abs(nearest) > self.most:  # it may be rounded down to that
+            with np.errstate(over="ignore"):
+                self._check_finite(self.dtype.type(nearest))
+        value = self.dtype.type(nearest)
         return value, distance(value, over, under)
 
     def operator(self, rows: SparseRows, columns: int, bias: Sequence[Fraction]) -> Map:
