@@ -130,7 +130,7 @@ class Float(Arithmetic):
         and mostly not at all.
         """
         exact = operator.doubling & ((size > 0).astype(np.float64) @ operator.pattern <= 1) & (total >= self.least)
-        off_grid = [operator.read_by(_off(size, grid)) for grid in _GRIDS]
+        off_grid = [_off(size, grid).astype(np.float64) @ operator.pattern > 0 for grid in _GRIDS]
         for grid, off in zip(_GRIDS, off_grid, strict=True):
             exact |= ~off & (total < operator.exact_to * 2.0**-grid)
         underflow = (len(operator.columns) + 1) * max(self.least, FLOOR)

@@ -83,19 +83,7 @@ class FloatOperator:
 
     def inherited(self, error: Floats) -> Floats:
         """How far the result is off, if the numbers that are read are off by this and nothing is rounded."""
-        some = _columns(error)
-        error = error[..., some]
-        return np.asarray((floored(error) if self.shrinks else error) @ self.absolute[some])
-
-    def read_by(self, flags: Flags) -> Flags:
-        """Which rows read a number that is flagged."""
-        some = _columns(flags)
-        return np.asarray(flags[..., some].astype(np.float64) @ self.pattern[some] > 0)
-
-
-def _columns(numbers: Array) -> NDArray[np.intp]:
-    """Where the last axis has anything but zeros; mostly there is little, and products with the rest are 0."""
-    return np.flatnonzero(numbers.any(axis=tuple(range(numbers.ndim - 1))))
+        return np.asarray((floored(error) if self.shrinks else error) @ self.absolute)
 
 
 def floored(error: Floats) -> Floats:
