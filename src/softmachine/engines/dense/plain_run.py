@@ -25,6 +25,8 @@ _ZERO, _ONE = np.array(0.0), np.array(1.0)
 _FAR = np.array(-600.0)
 """Exponents that are less do not matter, but processors are slow with their exponentials. (An array of one number is
 compared faster than the number.)"""
+_FEW = 64
+"""Up to so many numbers in the queries of a position, heads with different keys are computed together."""
 _NUMBERS = PlainFloat("float64:plain")
 
 
@@ -100,15 +102,12 @@ class PlainLayer:
     """
 
     def __init__(self, layer: Layer, width: int) -> None:
-        self.groups, parts, groups = list[_Group](), list[AffineMap](), same_keys(layer.heads)
-        for heads in groups:
-            self.groups.append(_Group(heads, sum(len(part.bias) for part in parts)))
-            parts += [heads[0].key, *(head.value for head in heads), _one(width), *(head.query for head in heads)]
+        self.groups, parts, groups = list[_Group](), list[AffineMap](), _together(layer.heads)
+        for same in groups:
+            self.groups.append(_Group(same, sum(len(part.bias) for part in parts)))
+            parts += _projections(same, width)
         self._project = _affine(stacked(parts, width))
-        for group in self.groups:
-            if group.feature is None:
-                self._project[:, group.queries] *= group.scales(range(0))
-        outputs = side_by_side([head.output for heads in groups for head in heads], width + 1)
+        outputs = side_by_side([head.output for group in self.groups for head in group.heads], width + 1)
         self._output = _NUMBERS.matrix(outputs.rows, outputs.columns)
         self._network = _Network(layer.feed_forward, width)
 
@@ -127,9 +126,39 @@ class PlainLayer:
         return self._network(stream)
 
 
-def _one(width: int) -> AffineMap:
-    """The map of a residual stream to 1."""
-    return AffineMap(Matrix(((),), width), (Fraction(1),))
+def _together(heads: Sequence[Head]) -> list[list[tuple[Head, ...]]]:
+    """Heads that are computed together, those that share keys next to each other.
+
+    Few heads that look for different things with the same kind of softmax are: each has products with all keys, with
+    zeros for those that are not its own.
+    """
+    groups = [[same] for same in same_keys(heads)]
+    for mask in Mask:
+        some = [group for group in groups if group[0][0].mask is mask and _by_softmax(group[0][0])]
+        merged = [same for group in some for same in group]
+        if sum(map(len, merged)) * sum(len(same[0].key.bias) for same in merged) <= _FEW:
+            groups = [group for group in groups if group not in some] + [merged] * bool(merged)
+    return groups
+
+
+def _by_softmax(head: Head) -> bool:
+    """Whether scores that are products decide how much attention keys get."""
+    return head.weighting.choice is Choice.SOFTMAX and head.bias is None and len(head.key.bias) > 0
+
+
+def _projections(groups: Sequence[tuple[Head, ...]], width: int) -> list[AffineMap]:
+    """What groups of heads project a residual stream to: keys, values, a 1, and queries among zeros."""
+    keys, parts = [same[0].key for same in groups], list[AffineMap]()
+    for g, same in enumerate(groups):
+        before, behind = (sum(len(key.bias) for key in some) for some in (keys[:g], keys[g + 1 :]))
+        for head in same:
+            parts += [_constant(0, before, width), head.query, _constant(0, behind, width)]
+    return [*keys, *(head.value for same in groups for head in same), _constant(1, 1, width), *parts]
+
+
+def _constant(number: int, rows: int, width: int) -> AffineMap:
+    """The map of a residual stream to so many equal numbers."""
+    return AffineMap(Matrix(((),) * rows, width), (Fraction(number),) * rows)
 
 
 def _affine(affine: AffineMap) -> Floats:
@@ -145,7 +174,10 @@ class _Network:
     """The feed-forward, with what it is added to; it has one unit more, which is 1."""
 
     def __init__(self, forward: FeedForward, width: int) -> None:
-        self._first, self._second = _affine(stacked([forward.first, _one(width)], width)), _affine(forward.second)
+        self._first, self._second = (
+            _affine(stacked([forward.first, _constant(1, 1, width)], width)),
+            _affine(forward.second),
+        )
         self._second = np.pad(self._second, ((0, 0), (0, 1)))
         self._nothing = not forward.units and not any(forward.second.bias)
         self._steps: Flags = np.array([*(activation == "step" for activation in forward.activations), False])
@@ -168,27 +200,28 @@ class _Network:
 
 
 class _Group:
-    """Heads that share keys, mask, weighting and bias; they are computed together.
+    """Heads that share mask, choice and bias, and are computed together.
 
     Args:
-        heads: The heads.
+        groups: The heads, those that share keys together.
         start: Where they begin among what is projected: keys, values, a 1, queries.
     """
 
-    def __init__(self, heads: tuple[Head, ...], start: int) -> None:
-        head, self.heads, self.width = heads[0], len(heads), len(heads[0].key.bias)
+    def __init__(self, groups: Sequence[tuple[Head, ...]], start: int) -> None:
+        self.heads, self.width = (
+            [head for same in groups for head in same],
+            sum(len(same[0].key.bias) for same in groups),
+        )
+        head, heads = self.heads[0], len(self.heads)
         self.choice, self.bias, self.past = head.weighting.choice, head.bias, head.mask is Mask.PAST
-        sizes = [len(each.value.bias) for each in heads]
+        sizes = [len(each.value.bias) for each in self.heads]
         self.size = self.width + sum(sizes) + 1
         self.kept = slice(start, start + self.size)
-        self.queries = slice(self.kept.stop, self.kept.stop + self.heads * self.width)
+        self.queries = slice(self.kept.stop, self.kept.stop + heads * self.width)
         # Of the values of all keys that each head finds, its own; and the sum of its weights, which is next to them.
-        among = np.arange(self.heads * (sum(sizes) + 1)).reshape(self.heads, -1)
-        whose = np.repeat(np.arange(self.heads), sizes)
+        among, whose = np.arange(heads * (sum(sizes) + 1)).reshape(heads, -1), np.repeat(np.arange(heads), sizes)
         self.own, self.total = among[whose, np.arange(len(whose))], among[whose, -1]
-        scale = head.weighting.scale
-        self.feature = scale if isinstance(scale, Feature) else None
-        self._scale = np.empty((0, 1)) if isinstance(scale, Feature) else _NUMBERS.numbers([[scale]]).value
+        self._scales = np.empty((0, heads))
 
     def begin(self) -> _Search | _Mean:
         """A sequence that they look at, from its first position on."""
@@ -196,13 +229,20 @@ class _Group:
         return _Mean(self) if alike else _Search(self)
 
     def scales(self, positions: range) -> Floats:
-        """What scores are multiplied by at some positions: (positions, 1), or one number for all."""
-        if self.feature is None:
-            return self._scale
-        if positions.stop > len(self._scale):
-            more = _along((self.feature,), range(len(self._scale), positions.stop + PIECE))
-            self._scale = np.concatenate([self._scale, more])
-        return self._scale[positions.start : positions.stop]
+        """What scores are multiplied by at some positions: (positions, heads)."""
+        if positions.stop > len(self._scales):
+            more = range(len(self._scales), positions.stop + PIECE)
+            scales = [head.weighting.scale for head in self.heads]
+            new = {scale: _scale(scale, more) for scale in dict.fromkeys(scales)}
+            self._scales = np.concatenate([self._scales, np.hstack([new[scale] for scale in scales])])
+        return self._scales[positions.start : positions.stop]
+
+
+def _scale(scale: Fraction | Feature, positions: range) -> Floats:
+    """What the scores of a head are multiplied by at more positions: (positions, 1)."""
+    if isinstance(scale, Feature):
+        return _along((scale,), positions)
+    return np.full((len(positions), 1), _NUMBERS.numbers([[scale]]).value)
 
 
 class _Mean:
@@ -237,16 +277,15 @@ class _Search:
 
     def found(self, projected: Floats, positions: range) -> Floats:
         """What the heads retrieve at new positions, one head after the other, given what is projected there."""
-        group, end, some = self._group, positions.stop, len(positions)
+        group, end, some, heads = self._group, positions.stop, len(positions), len(self._group.heads)
         if end > self._kept.shape[1]:
             self._kept = np.concatenate([self._kept, np.empty((group.size, end + PIECE))], axis=1)
         self._kept[:, positions.start : end] = projected[:, group.kept].T
         rows = self._kept[:, :end]
-        query = projected[:, group.queries]
-        query = query if group.feature is None else query * group.scales(positions)
-        score = query.reshape(some * group.heads, group.width) @ rows[: group.width]
+        query = projected[:, group.queries].reshape(some, heads, group.width) * group.scales(positions)[:, :, None]
+        score = query.reshape(some * heads, group.width) @ rows[: group.width]
         if some > 1 or group.past or group.bias is not None:
-            self._finish(score.reshape(some, group.heads, end), positions)
+            self._finish(score.reshape(some, heads, end), positions)
         mixed = (_weights(score, group.choice) @ rows[group.width :].T).reshape(some, -1)
         found: Floats = mixed[:, group.own] / mixed[:, group.total]
         if group.past and positions.start == 0:
@@ -258,7 +297,7 @@ class _Search:
         keys, bias = range(positions.stop), self._group.bias
         if bias is not None:
             more = np.array([[float(bias.at(j, i)) for j in keys] for i in positions])
-            score += (more * self._group.scales(positions))[:, None]
+            score += more[:, None] * self._group.scales(positions)[:, :, None]
         last = np.arange(positions.start, positions.stop)[:, None, None] - self._group.past
         np.copyto(score, -np.inf, where=np.array(keys) > last)
 
