@@ -110,7 +110,7 @@ def _distinct(numbers: Floats) -> Floats:
     """The different numbers, in order."""
     # The first np.unique of a process takes 10 ms: it imports numpy.ma.
     ordered = np.sort(numbers, axis=None)
-    return ordered[np.append(True, ordered[1:] != ordered[:-1])]
+    return np.asarray(ordered[np.append(True, ordered[1:] != ordered[:-1])])
 
 
 def exponents(score: Floats, visible: Flags, scale: Tensor) -> tuple[Floats, NDArray[np.intp], Floats]:
