@@ -40,7 +40,7 @@ CASES = (
     ("power-of-two-crasp", None, "a" * 128, 2000),
 )
 """Sources, theorems, words, and how many tokens are said at most."""
-ROUNDS = 5
+ROUNDS = 3
 
 
 def decoding(model: Model, word: str, most: int) -> tuple[float, list[str]]:
