@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import replace
 from fractions import Fraction
 from functools import lru_cache, partial
 from itertools import accumulate, pairwise
@@ -73,12 +72,9 @@ class Float(Arithmetic):
 
     def numbers(self, rows: Sequence[Sequence[Fraction]]) -> Tensor:
         shape = (len(rows), len(rows[0]) if rows else 0)
-        value, error = np.zeros(shape, dtype=self.dtype), np.zeros(shape)
-        for r, row in enumerate(rows):
-            for c, number in enumerate(row):
-                if number:
-                    value[r, c], error[r, c] = self._rounded(*number.as_integer_ratio())
-        return Tensor(value, error)
+        pairs = [self._rounded(*number.as_integer_ratio()) for row in rows for number in row]
+        value, error = np.array(pairs, dtype=np.float64).reshape(*shape, 2).transpose(2, 0, 1)
+        return Tensor(value.astype(self.dtype), error.copy())
 
     def _nearest(self, over: int, under: int) -> tuple[np.floating, float]:
         """A fraction in the format, and an upper bound of how far that is from it."""
@@ -86,10 +82,10 @@ class Float(Arithmetic):
             nearest = over / under
         except OverflowError:
             nearest = math.inf
-        with np.errstate(over="ignore"):
-            value = self.dtype.type(nearest)
-        if not abs(float(value)) <= self.most:
-            self._check_finite(value)
+        if abs(nearest) > self.most:  # it may be rounded down to that
+            with np.errstate(over="ignore"):
+                self._check_finite(self.dtype.type(nearest))
+        value = self.dtype.type(nearest)
         return value, distance(value, over, under)
 
     def operator(self, rows: SparseRows, columns: int, bias: Sequence[Fraction]) -> Map:
@@ -132,16 +128,17 @@ class Float(Arithmetic):
         and mostly not at all.
         """
         exact = operator.doubling & ((size > 0).astype(np.float64) @ operator.pattern <= 1) & (total >= self.least)
-        exact_wide = np.zeros(exact.shape, dtype=bool)
-        for grid in _GRIDS:
-            off_grid = _off(size, grid).astype(np.float64) @ operator.pattern > 0
-            exact |= ~off_grid & (total < operator.exact_to * 2.0**-grid)
-            exact_wide |= ~off_grid & (total < operator.exact_to * 2.0 ** (53 - self.digits - grid))
+        off_grid = [_off(size, grid).astype(np.float64) @ operator.pattern > 0 for grid in _GRIDS]
+        for grid, off in zip(_GRIDS, off_grid, strict=True):
+            exact |= ~off & (total < operator.exact_to * 2.0**-grid)
         underflow = (len(operator.columns) + 1) * max(self.least, FLOOR)
         bound = operator.gamma * total + underflow
         if self.dtype != np.float64:
             wide = read.astype(np.float64) @ operator.weight.astype(np.float64) + operator.bias
             terms = len(operator.columns) + 2
+            exact_wide = np.zeros(exact.shape, dtype=bool)
+            for grid, off in zip(_GRIDS, off_grid, strict=True):
+                exact_wide |= ~off & (total < operator.exact_to * 2.0 ** (53 - self.digits - grid))
             doubt = np.where(exact_wide, 0.0, terms * 2.0**-52 * total + FLOOR)
             bound = np.minimum(bound, np.abs(value - wide) + doubt)
         return np.where(exact, 0.0, bound)
@@ -226,7 +223,7 @@ class Float(Arithmetic):
         return replaced(x, network.written, result)
 
     def best(self, query: Tensor, key: Tensor, bias: Tensor | None, visible: Flags) -> Flags:
-        scores = self._scores(query, key, bias, compared=True)
+        scores = self._scores(query, key, bias)
         possible = scores.candidates(visible)
         for b, i in scores.unsure(possible):
             keys = np.flatnonzero(possible[b, i])
@@ -244,7 +241,7 @@ class Float(Arithmetic):
 
     def certain_scores(self, query: Tensor, key: Tensor) -> Array | None:
         """Scores that are exact: sums of integers that the format can hold."""
-        scores = self._scores(query, key, None, compared=True)
+        scores = self._scores(query, key, None)
         return scores.value if scores.doubt is None else None
 
     def mean(self, chosen: Flags, value: Tensor) -> Tensor:
@@ -289,14 +286,13 @@ class Float(Arithmetic):
 
     def _shares(self, query: Tensor, key: Tensor, bias: Tensor | None, visible: Flags, scale: Tensor) -> FloatShares:
         """Of one sequence, those of keys that matter, if most do not."""
+        score, near = products(query, key, bias), None
         if well_known(query, key, bias, scale, self.digits):
-            score = products(query, key, bias)
             near = nearest(score, visible, scale, self.negligible)
-            if near is not None:
-                key, bias = key[:, near.keys], None if bias is None else bias[:, near.keys]
-                scores = replace(self._scores(query, key, bias), value=score[..., near.keys])
-                return self._bounded(scores, query, key, bias, visible[:, near.keys], scale, near)
-        return self._bounded(self._scores(query, key, bias), query, key, bias, visible, scale, None)
+        if near is not None:
+            key, bias = key[:, near.keys], None if bias is None else bias[:, near.keys]
+            score, visible = score[..., near.keys], visible[:, near.keys]
+        return self._bounded(self._scores(query, key, bias, known=score), query, key, bias, visible, scale, near)
 
     def _bounded(
         self,
@@ -312,7 +308,8 @@ class Float(Arithmetic):
         assert scale.error is not None
         factor = scale.value[:, None].astype(np.float64)
         exponent, top, largest = exponents(scores.value, visible, scale)
-        self._check_finite(np.abs(scores.value * factor).max(initial=0))
+        if not scores.largest * np.abs(factor).max(initial=0) <= self.most / 2:
+            self._check_finite(np.abs(scores.value * factor).max(initial=0))
         doubt = self._exponent_doubt(scores, largest, factor)
         inherited = scores.beside(top, query, key, bias)
         if inherited is not None:
@@ -337,9 +334,8 @@ class Float(Arithmetic):
         else:
             doubt = np.abs(scores.value)
             doubt += np.abs(largest)
-        doubt *= np.abs(factor)
-        doubt += 1
-        doubt *= 4 * self.roundoff
+        doubt *= np.abs(factor) * (4 * self.roundoff)
+        doubt += 4 * self.roundoff
         if exact:
             np.copyto(doubt, 0, where=scores.value == largest)
         return doubt
@@ -382,8 +378,10 @@ class Float(Arithmetic):
             raise UndecidedError(int(b), int(i), candidates, reason, tie=tie)
         return winner
 
-    def _scores(self, query: Tensor, key: Tensor, bias: Tensor | None, *, compared: bool = False) -> FloatScores:
-        scores = FloatScores.of(query, key, bias, self.digits, self.least, compared=compared)
+    def _scores(self, query: Tensor, key: Tensor, bias: Tensor | None, *, known: Floats | None = None) -> FloatScores:
+        """The scores that are compared; or, if they are known, how far their differences can be off."""
+        compared = known is None
+        scores = FloatScores.of(query, key, bias, self.digits, self.least, compared=compared, known=known)
         self._check_finite(scores.largest)
         return scores
 

@@ -49,8 +49,8 @@ class Near(NamedTuple):
     def error(self, value: Tensor) -> Floats:
         """How far a mean of values moves if these keys are taken for all of them."""
         size = np.abs(value.value).astype(np.float64, copy=False)
-        reach = (size if value.error is None else size + value.error).max(axis=1, keepdims=True)
-        return np.asarray(2 * SLACK * self.lost * reach)
+        reach = largest(size if value.error is None else size + value.error)
+        return np.asarray(2 * SLACK * self.lost * reach[:, None])
 
 
 def well_known(query: Tensor, key: Tensor, bias: Tensor | None, scale: Tensor, digits: int) -> bool:
@@ -62,7 +62,7 @@ def well_known(query: Tensor, key: Tensor, bias: Tensor | None, scale: Tensor, d
         return False
     assert scale.error is not None
     (q, q_error), (k, k_error) = _sizes(query), _sizes(key)
-    most, most_error = k.max(axis=0, initial=0), k_error.max(axis=0, initial=0)
+    most, most_error = largest(k), largest(k_error)
     size = q @ most
     doubt = q_error @ most + (q + q_error) @ most_error
     if bias is not None:
@@ -77,16 +77,28 @@ def well_known(query: Tensor, key: Tensor, bias: Tensor | None, scale: Tensor, d
 def nearest(score: Array, visible: Flags, scale: Tensor, negligible: float) -> Near | None:
     """The keys of one sequence that some query does not find negligible, if they are few; given well-known scores."""
     exponent = score[0] * scale.value[:, None]
-    hidden = np.flatnonzero(~visible.all(axis=0))
-    if hidden.size:
-        some = slice(hidden[0], hidden[-1] + 1)
-        np.copyto(exponent[:, some], -np.inf, where=~visible[:, some])
+    hide(exponent, visible, -np.inf)
     top = exponent.max(axis=-1, keepdims=True)
     # One more than is needed: who compares after rounding differently must not find another key.
     near = exponent >= np.where(np.isfinite(top), top + (math.log(negligible) - 1), np.inf)
     keys, count = np.flatnonzero(near.any(axis=0)), score.shape[-1]
     lost = count * negligible * math.exp(2 * _MOST_DOUBT)
     return Near(keys, count, lost) if 2 * len(keys) < count else None
+
+
+def hide(numbers: Array, visible: Flags, hidden: float) -> None:
+    """Put a number where a query does not see a key; only keys that some query does not see are gone through."""
+    some = np.flatnonzero(~visible.all(axis=0))
+    if some.size:
+        part = slice(some[0], some[-1] + 1)
+        np.copyto(numbers[..., part], hidden, where=~visible[:, part])
+
+
+def largest(size: Floats) -> Floats:
+    """The largest of each coordinate, given (…, positions, coordinates)."""
+    # Numpy is slow along an axis before a short one.
+    turned = np.ascontiguousarray(np.swapaxes(size, -1, -2))
+    return np.asarray(turned.max(axis=-1, initial=0))
 
 
 def _sizes(x: Tensor) -> tuple[Floats, Floats]:

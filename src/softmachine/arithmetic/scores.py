@@ -28,6 +28,7 @@ class FloatScores:
     Args:
         value: (batch, queries, keys); in float32 if they are exact in it and only compared.
         doubt: How far they can be from both the exact scores and those that a format computes; None if both are these.
+            Where only differences are in question, its rounding alone.
         largest: No number on the way to them is larger.
         rounding: The part of the doubt that is a format's rounding; None if it computes these.
     """
@@ -39,12 +40,20 @@ class FloatScores:
 
     @staticmethod
     def of(
-        query: Tensor, key: Tensor, bias: Tensor | None, digits: int, least: float, *, compared: bool = False
+        query: Tensor,
+        key: Tensor,
+        bias: Tensor | None,
+        digits: int,
+        least: float,
+        *,
+        compared: bool = False,
+        known: Floats | None = None,
     ) -> FloatScores:
         """The scores for a format of so many binary digits, whose least normal number is this.
 
         Sums of integers, or of multiples of some power of two, are exact as long as they have no more digits than the
-        format. If they are only ``compared``, those that are exact in float32 are computed in it.
+        format. If they are only ``compared``, those that are exact in float32 are computed in it. If they are
+        ``known``, only their differences are in question: the errors of queries and keys are left to :meth:`beside`.
         """
         q = query.value.astype(np.float64, copy=False)
         k = np.swapaxes(key.value, 1, 2).astype(np.float64, copy=False)
@@ -58,7 +67,7 @@ class FloatScores:
         exact = reach < exact_to and not any(map(_inexact, (query, key, bias)))
         if exact and compared and bias is None and (single := _in_single(q, k, reach, unit)) is not None:
             return FloatScores(single, None, reach)
-        score = products(query, key, bias)
+        score = products(query, key, bias) if known is None else known
         if exact:
             return FloatScores(score, None, reach)
         size = q_size @ k_size
@@ -69,6 +78,8 @@ class FloatScores:
             if bias is not None:
                 rounding += 2 * 2.0**-digits * (size + np.abs(bias.value))
             doubt += rounding
+        if known is not None:
+            return FloatScores(score, doubt, largest, rounding)
         if query.error is not None:
             doubt += query.error @ k_size
         if key.error is not None:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from softmachine.arithmetic.base import Flags, Floats, Tensor
-from softmachine.arithmetic.nearest import Near
+from softmachine.arithmetic.nearest import Near, hide, largest
 
 _MOST_DOUBT = 300.0
 """Beyond this doubt about an exponent, a softmax is only known to lie between its values."""
@@ -53,7 +53,8 @@ class FloatShares:
         else:
             growth = np.expm1(np.minimum(doubt, _MOST_DOUBT))
             lowest = (share * np.exp(-np.minimum(doubt, _MOST_DOUBT))).sum(axis=-1, keepdims=True)
-        off = np.where(visible, np.maximum(share, negligible), 0)
+        off = np.maximum(share, negligible)
+        hide(off, visible, 0)
         growth += np.einsum("bij,bij->bi", off, growth)[..., None]
         off *= growth
         off /= np.where(lowest > 0, lowest, 1)
@@ -79,23 +80,24 @@ class FloatShares:
         """
         keys, size = self.share.shape[-1], np.abs(value.value).astype(np.float64)
         value_error = np.zeros(size.shape) if value.error is None else value.error
-        underflow = 4 * self.negligible * (self.visible @ (size + 1))
-        rounding = (2 * keys + 20) * 2.0**-53 * (self.share @ size) + underflow
-        moved = self._moved(value.value.astype(np.float64, copy=False))
-        error = (self.share + self.off) @ value_error + moved + rounding
+        underflow = 4 * self.negligible * (size + 1).sum(axis=1, keepdims=True)
+        error = (2 * keys + 20) * 2.0**-53 * (self.share @ size) + underflow
+        error += self._moved(value.value.astype(np.float64, copy=False))
+        if value_error.any():
+            error += (self.share + self.off) @ value_error
         some = self.visible.any(axis=-1, keepdims=True)
-        width = 2.01 * (size + value_error).max(axis=1, keepdims=True, initial=0) * some
+        width = 2.01 * largest(size + value_error)[:, None] * some
         return np.asarray(np.where(np.isfinite(error) & self.known, np.minimum(error, width), width))
 
     def _moved(self, value: Floats) -> Floats:
         """How far means move if shares are off, and what one gains is taken from the largest."""
-        largest = value[np.arange(len(value))[:, None], self.share.argmax(axis=-1)]
-        if largest.shape[1] <= _FEW_VALUES:
-            return np.asarray(np.einsum("bij,bijc->bic", self.off, np.abs(value[:, None] - largest[:, :, None])))
-        moved = np.empty(largest.shape)
+        chosen = value[np.arange(len(value))[:, None], self.share.argmax(axis=-1)]
+        if chosen.shape[1] <= _FEW_VALUES:
+            return np.asarray(np.einsum("bij,bijc->bic", self.off, np.abs(value[:, None] - chosen[:, :, None])))
+        moved = np.empty(chosen.shape)
         for c in range(value.shape[-1]):
-            component, best = value[..., c], largest[..., c]
-            distinct = np.unique(best)
+            component, best = value[..., c], chosen[..., c]
+            distinct = _distinct(best)
             if len(distinct) <= _FEW_VALUES:
                 sums = self.off @ np.abs(component[..., None] - distinct)
                 moved[..., c] = np.take_along_axis(sums, np.searchsorted(distinct, best)[..., None], -1)[..., 0]
@@ -104,15 +106,22 @@ class FloatShares:
         return moved
 
 
+def _distinct(numbers: Floats) -> Floats:
+    """The different numbers, in order."""
+    # The first np.unique of a process takes 10 ms: it imports numpy.ma.
+    ordered = np.sort(numbers, axis=None)
+    return np.asarray(ordered[np.append(True, ordered[1:] != ordered[:-1])])
+
+
 def exponents(score: Floats, visible: Flags, scale: Tensor) -> tuple[Floats, NDArray[np.intp], Floats]:
     """Scaled scores less the largest, -∞ where they do not count; where the largest is, and that score."""
     factor = scale.value[:, None].astype(np.float64)
     exponent = score * factor
-    np.copyto(exponent, -np.inf, where=~visible)
+    hide(exponent, visible, -np.inf)
     top = exponent.argmax(axis=-1)
-    largest = np.take_along_axis(score, top[..., None], -1)
-    exponent -= largest * factor
-    return exponent, top, largest
+    best = np.take_along_axis(score, top[..., None], -1)
+    exponent -= best * factor
+    return exponent, top, best
 
 
 def exponentials(exponent: Floats, negligible: float) -> Floats:

@@ -176,14 +176,14 @@ class Monomial(Feature):
             return next(iter(alone)) if len(alone) == 1 else top if under == 1 else f"{top}/{under}"
         return f"{top}/{''.join(_divisor(base, power, under) for base, power in below)}"
 
-    def value(self, i: int, n: int) -> Fraction:
+    def value(self, i: int, n: int) -> Fraction | int:
         over, under = self.factor.as_integer_ratio()
         for base, power in zip((i, i + 1, n, n + 1, n - i + 1), self._exponents, strict=True):
             if power > 0:
                 over *= base**power
             elif power < 0:
                 under *= base**-power
-        return Fraction(over, under)
+        return over if under == 1 else Fraction(over, under)
 
     @property
     def needs_length(self) -> bool:

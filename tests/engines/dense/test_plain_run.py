@@ -50,8 +50,8 @@ def streams(model: Transformer, word: list[str], pieces: list[int]) -> Iterator[
     start = 0
     for size in pieces:
         piece = word[start : start + size]
-        found = plain._extend(piece)
-        yield run.extend([piece]).value[0, -1], found if found.ndim == 1 else found[-1]
+        with np.errstate(all="ignore"):
+            yield run.extend([piece]).value[0, -1], plain.extend(piece)[-1, :-1]
         start += size
 
 

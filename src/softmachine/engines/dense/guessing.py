@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+import numpy as np
+
 from softmachine.engines.dense.engine import DenseEngine
 from softmachine.engines.dense.plain_run import PlainRun
 from softmachine.errors import SoftmachineError
@@ -45,9 +47,10 @@ class Draft:
         try:
             run = self._run = self._run or PlainRun(self.engine.plain)
             new = tokens[run.read :]
-            while len(guesses) < self._at_once and not (guesses and self.stops(guesses[-1])):
-                guesses.append(run.says(new))
-                new = guesses[-1:]
+            with np.errstate(all="ignore"):
+                while len(guesses) < self._at_once and not (guesses and self.stops(guesses[-1])):
+                    guesses.append(run.says(new))
+                    new = guesses[-1:]
         except SoftmachineError:  # such as a length that the weights were not made for
             self.useful = False
         return tuple(guesses)

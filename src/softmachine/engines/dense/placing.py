@@ -56,12 +56,14 @@ def _along(features: tuple[Feature, ...], positions: range, length: int | None) 
     different: list[Fraction] = []
     places = np.empty((len(positions), len(features)), dtype=np.intp)
     for column, feature in enumerate(features):
-        for row, value in enumerate(feature.along(positions, length)):
+        found = list[int]()
+        for value in feature.along(positions, length):
             ratio = value.as_integer_ratio()  # hashed faster than a fraction
-            if ratio not in numbers:
-                numbers[ratio] = len(different)
+            place = numbers.setdefault(ratio, len(different))
+            if place == len(different):
                 different.append(value if isinstance(value, Fraction) else Fraction(value))
-            places[row, column] = numbers[ratio]
+            found.append(place)
+        places[:, column] = found
     return Placed(different, places)
 
 

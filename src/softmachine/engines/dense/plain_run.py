@@ -1,12 +1,14 @@
 """A run in plain floats, as fast as that goes token by token: what guesses are made with, and nothing else.
 
 It is the transformer written out once more, for one sequence, without bounds and without anybody who watches. Nothing
-follows from these numbers: what is guessed with them is checked.
+follows from these numbers: what is guessed with them is checked. The residual stream has one coordinate more, which is
+1 everywhere, so that an affine map is one product. (Of small arrays ``dot`` is twice as fast as ``@``.)
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from fractions import Fraction
 
 import numpy as np
 
@@ -17,10 +19,14 @@ from softmachine.engines.dense.placing import PIECE, Placed
 from softmachine.errors import InputError
 from softmachine.transformer.attention import Choice, Mask
 from softmachine.transformer.features import Feature
-from softmachine.transformer.weights import AffineMap, FeedForward, Head, Layer, Transformer
+from softmachine.transformer.weights import AffineMap, FeedForward, Head, Layer, Matrix, Transformer
 
-_LEAST, _FAR = -np.finfo(np.float64).max, -600.0
-"""The least number; and exponents that are less do not matter, but processors are slow with their exponentials."""
+_ZERO, _ONE = np.array(0.0), np.array(1.0)
+_FAR = np.array(-600.0)
+"""Exponents that are less do not matter, but processors are slow with their exponentials. (An array of one number is
+compared faster than the number.)"""
+_FEW = 64
+"""Up to so many numbers in the queries of a position, heads with different keys are computed together."""
 _NUMBERS = PlainFloat("float64:plain")
 
 
@@ -34,34 +40,21 @@ class PlainRun:
     def __init__(self, weights: PlainWeights) -> None:
         self.weights = weights
         self.read = 0
-        self._kept = [[np.empty((group.size, 0)) for group in layer.groups] for layer in weights.layers]
+        self._searched = [[group.begin() for group in layer.groups] for layer in weights.layers]
 
     def says(self, tokens: Sequence[str]) -> str:
         """Read more tokens, at least one; the output of the largest logit after the last."""
-        with np.errstate(all="ignore"):
-            for start in range(0, len(tokens), PIECE):
-                stream = self._extend(tokens[start : start + PIECE])
-            logits = self.weights.unembedding(stream if stream.ndim == 1 else stream[-1])
-        return self.weights.outputs[int(logits.argmax())]
+        for start in range(0, len(tokens), PIECE):
+            stream = self.extend(tokens[start : start + PIECE])
+        return self.weights.outputs[int(stream[-1].dot(self.weights.unembedding).argmax())]
 
-    def _extend(self, tokens: Sequence[str]) -> Floats:
-        """The residual stream at more positions, after the last layer; of one position a vector, which is faster."""
+    def extend(self, tokens: Sequence[str]) -> Floats:
+        """The residual stream at more positions, after the last layer; its last coordinate is 1."""
         positions = range(self.read, self.read + len(tokens))
         stream = self.weights.embedded(tokens, positions)
-        stream = stream[0] if len(tokens) == 1 else stream
-        for layer, kept in zip(self.weights.layers, self._kept, strict=True):
-            if layer.groups:
-                projected, found = layer.project(stream), []
-                for number, group in enumerate(layer.groups):
-                    if positions.stop > kept[number].shape[1]:
-                        more = np.empty((group.size, positions.stop + PIECE))
-                        kept[number] = np.concatenate([kept[number], more], axis=1)
-                    new, rows = projected[..., group.kept], kept[number][:, : positions.stop]
-                    rows[:, positions.start :] = new[:, None] if new.ndim == 1 else new.T
-                    found.append(group.found(projected[..., group.queries], rows, positions))
-                stream = stream + (found[0] if len(found) == 1 else np.concatenate(found, axis=-1)) @ layer.output
-            stream = layer.network(stream)
-        self.read += len(tokens)
+        for layer, searched in zip(self.weights.layers, self._searched, strict=True):
+            stream = layer(stream, searched, positions)
+        self.read = positions.stop
         return stream
 
 
@@ -73,16 +66,18 @@ class PlainWeights:
     """
 
     def __init__(self, transformer: Transformer) -> None:
+        width = transformer.width
         self.outputs, self._index, self._features = transformer.outputs, transformer.token_index, transformer.features
-        self._embedding = np.ascontiguousarray(_NUMBERS.matrix(transformer.embedding.rows, transformer.width).T)
-        self._positions = _NUMBERS.matrix(transformer.position_embedding.transposed.rows, len(self._features))
-        self._placed = np.empty((0, transformer.width))
+        self._embedding = _NUMBERS.matrix(transformer.embedding.transposed.rows, len(transformer.embedding.rows))
+        self._embedding = np.pad(self._embedding, ((0, 0), (0, 1)), constant_values=1)
+        self._positions = _NUMBERS.matrix((*transformer.position_embedding.transposed.rows, ()), len(self._features))
+        self._placed = np.empty((0, width + 1))
         self.layers = [
             plain
             for block in transformer.blocks
-            for plain in [PlainLayer(layer, transformer.width) for layer in block.layers] * block.count(None)
+            for plain in [PlainLayer(layer, width) for layer in block.layers] * block.count(None)
         ]
-        self.unembedding = _Affine(transformer.unembedding)
+        self.unembedding = _affine(transformer.unembedding)
 
     def embedded(self, tokens: Sequence[str], positions: range) -> Floats:
         """The residual stream before the first layer."""
@@ -94,7 +89,7 @@ class PlainWeights:
             return embedded
         if positions.stop > len(self._placed):
             more = _along(self._features, range(len(self._placed), positions.stop + PIECE))
-            self._placed = np.concatenate([self._placed, more @ self._positions])
+            self._placed = np.concatenate([self._placed, more.dot(self._positions)])
         return embedded + self._placed[positions.start : positions.stop]
 
 
@@ -107,111 +102,204 @@ class PlainLayer:
     """
 
     def __init__(self, layer: Layer, width: int) -> None:
-        self.groups, parts, groups = list[_PlainGroup](), list[AffineMap](), same_keys(layer.heads)
-        for heads in groups:
-            self.groups.append(_PlainGroup(heads, sum(len(part.bias) for part in parts)))
-            parts += [heads[0].key, *(head.value for head in heads), *(head.query for head in heads)]
-        self.project = _Affine(stacked(parts, width))
-        outputs = side_by_side([head.output for heads in groups for head in heads], width)
-        self.output = _NUMBERS.matrix(outputs.rows, outputs.columns)
-        self.network = _Network(layer.feed_forward)
+        self.groups, parts, groups = list[_Group](), list[AffineMap](), _together(layer.heads)
+        for same in groups:
+            self.groups.append(_Group(same, sum(len(part.bias) for part in parts)))
+            parts += _projections(same, width)
+        self._project = _affine(stacked(parts, width))
+        outputs = side_by_side([head.output for group in self.groups for head in group.heads], width + 1)
+        self._output = _NUMBERS.matrix(outputs.rows, outputs.columns)
+        self._network = _Network(layer.feed_forward, width)
+
+    def __call__(self, stream: Floats, searched: Sequence[_Search | _Mean], positions: range) -> Floats:
+        """The residual stream after the layer; the one before it is overwritten.
+
+        Args:
+            stream: The residual stream at new positions.
+            searched: What each group of heads looks at.
+            positions: The new positions.
+        """
+        if searched:
+            projected = stream.dot(self._project)
+            parts = [each.found(projected, positions) for each in searched]
+            stream += (parts[0] if len(parts) == 1 else np.concatenate(parts, axis=1)).dot(self._output)
+        return self._network(stream)
 
 
-class _Affine:
-    """x ↦ W x + b, of the last axis."""
+def _together(heads: Sequence[Head]) -> list[list[tuple[Head, ...]]]:
+    """Heads that are computed together, those that share keys next to each other.
 
-    def __init__(self, affine: AffineMap) -> None:
-        self._weight = _NUMBERS.matrix(affine.weight.rows, affine.weight.columns)
-        self._bias = _NUMBERS.numbers([affine.bias]).value[0]
+    Few heads that look for different things with the same kind of softmax are: each has products with all keys, with
+    zeros for those that are not its own.
+    """
+    groups = [[same] for same in same_keys(heads)]
+    for mask in Mask:
+        some = [group for group in groups if group[0][0].mask is mask and _by_softmax(group[0][0])]
+        merged = [same for group in some for same in group]
+        if sum(map(len, merged)) * sum(len(same[0].key.bias) for same in merged) <= _FEW:
+            groups = [group for group in groups if group not in some] + [merged] * bool(merged)
+    return groups
 
-    def __call__(self, x: Floats) -> Floats:
-        result: Floats = x @ self._weight
-        result += self._bias
-        return result
+
+def _by_softmax(head: Head) -> bool:
+    """Whether scores that are products decide how much attention keys get."""
+    return head.weighting.choice is Choice.SOFTMAX and head.bias is None and len(head.key.bias) > 0
+
+
+def _projections(groups: Sequence[tuple[Head, ...]], width: int) -> list[AffineMap]:
+    """What groups of heads project a residual stream to: keys, values, a 1, and queries among zeros."""
+    keys, parts = [same[0].key for same in groups], list[AffineMap]()
+    for g, same in enumerate(groups):
+        before, behind = (sum(len(key.bias) for key in some) for some in (keys[:g], keys[g + 1 :]))
+        for head in same:
+            parts += [_constant(0, before, width), head.query, _constant(0, behind, width)]
+    return [*keys, *(head.value for same in groups for head in same), _constant(1, 1, width), *parts]
+
+
+def _constant(number: int, rows: int, width: int) -> AffineMap:
+    """The map of a residual stream to so many equal numbers."""
+    return AffineMap(Matrix(((),) * rows, width), (Fraction(number),) * rows)
+
+
+def _affine(affine: AffineMap) -> Floats:
+    """The map x ↦ W x + b as a matrix that a vector is multiplied by, if its last coordinate is 1."""
+    rows, last = affine.weight.rows, affine.weight.columns
+    matrix: Floats = _NUMBERS.matrix(
+        [(*row, (last, constant)) for row, constant in zip(rows, affine.bias, strict=True)], last + 1
+    )
+    return matrix
 
 
 class _Network:
-    """The feed-forward, with what it is added to."""
+    """The feed-forward, with what it is added to; it has one unit more, which is 1."""
 
-    def __init__(self, forward: FeedForward) -> None:
-        self._first, self._second = _Affine(forward.first), _Affine(forward.second)
+    def __init__(self, forward: FeedForward, width: int) -> None:
+        self._first, self._second = (
+            _affine(stacked([forward.first, _constant(1, 1, width)], width)),
+            _affine(forward.second),
+        )
+        self._second = np.pad(self._second, ((0, 0), (0, 1)))
         self._nothing = not forward.units and not any(forward.second.bias)
-        self._steps: Flags = np.array([activation == "step" for activation in forward.activations], dtype=bool)
+        self._steps: Flags = np.array([*(activation == "step" for activation in forward.activations), False])
         self._any_steps = bool(self._steps.any())
         self._norms = [np.array(group, dtype=np.intp) for group in forward.norms]
 
     def __call__(self, x: Floats) -> Floats:
         if self._nothing:
             return x
-        before = self._first(x)
-        hidden = np.maximum(before, 0)
+        before = x.dot(self._first)
+        hidden = np.maximum(before, _ZERO)
         if self._any_steps:
-            hidden[..., self._steps] = before[..., self._steps] >= 0
+            hidden[:, self._steps] = before[:, self._steps] >= 0
         for group in self._norms:
-            part = before[..., group]
+            part = before[:, group]
             root = np.sqrt((part * part).mean(axis=-1, keepdims=True))
-            hidden[..., group] = part / np.where(root > 0, root, 1)
-        return x + self._second(hidden)
+            hidden[:, group] = part / np.where(root > 0, root, 1)
+        x += hidden.dot(self._second)
+        return x
 
 
-class _PlainGroup:
-    """Heads that share keys, mask, weighting and bias; they are computed together.
+class _Group:
+    """Heads that share mask, choice and bias, and are computed together.
 
     Args:
-        heads: The heads.
-        start: Where they begin among what is projected: keys, values, queries.
+        groups: The heads, those that share keys together.
+        start: Where they begin among what is projected: keys, values, a 1, queries.
     """
 
-    def __init__(self, heads: tuple[Head, ...], start: int) -> None:
-        head, self._heads, self._width = heads[0], len(heads), len(heads[0].key.bias)
-        self._choice, scale = head.weighting.choice, head.weighting.scale
-        self._feature = scale if isinstance(scale, Feature) else None
-        self._scale = 1.0 if isinstance(scale, Feature) else _NUMBERS.numbers([[scale]]).value[0]
-        self._bias, self._past = head.bias, head.mask is Mask.PAST
-        self._uniform = self._width == 0 and head.bias is None and self._choice in (Choice.SOFTMAX, Choice.AVERAGE)
-        sizes = [len(each.value.bias) for each in heads]
-        self.size = self._width + sum(sizes)
+    def __init__(self, groups: Sequence[tuple[Head, ...]], start: int) -> None:
+        self.heads, self.width = (
+            [head for same in groups for head in same],
+            sum(len(same[0].key.bias) for same in groups),
+        )
+        head, heads = self.heads[0], len(self.heads)
+        self.choice, self.bias, self.past = head.weighting.choice, head.bias, head.mask is Mask.PAST
+        sizes = [len(each.value.bias) for each in self.heads]
+        self.size = self.width + sum(sizes) + 1
         self.kept = slice(start, start + self.size)
-        self.queries = slice(start + self.size, start + self.size + len(heads) * self._width)
-        self._own = np.flatnonzero(np.repeat(np.eye(len(heads), dtype=bool), sizes, axis=1))
-        self._scales = np.empty((0, 1))
+        self.queries = slice(self.kept.stop, self.kept.stop + heads * self.width)
+        # Of the values of all keys that each head finds, its own; and the sum of its weights, which is next to them.
+        among, whose = np.arange(heads * (sum(sizes) + 1)).reshape(heads, -1), np.repeat(np.arange(heads), sizes)
+        self.own, self.total = among[whose, np.arange(len(whose))], among[whose, -1]
+        self._scales = np.empty((0, heads))
 
-    def found(self, query: Floats, kept: Floats, positions: range) -> Floats:
-        """What they retrieve at new positions, one head after the other.
+    def begin(self) -> _Search | _Mean:
+        """A sequence that they look at, from its first position on."""
+        alike = self.width == 0 and self.bias is None and self.choice in (Choice.SOFTMAX, Choice.AVERAGE)
+        return _Mean(self) if alike else _Search(self)
 
-        Args:
-            query: Their queries at the new positions, one head after the other.
-            kept: Their keys and values so far: (coordinates, positions).
-            positions: The new positions.
-        """
-        if self._uniform and len(positions) == 1:
-            seen = kept[:, : positions.stop - self._past]
-            return np.asarray(np.add.reduce(seen, axis=1) / max(seen.shape[1], 1))
-        masked = len(positions) > 1 or self._past
-        score = query.reshape(len(positions) * self._heads, self._width) @ kept[: self._width]
-        self._finish(score.reshape(len(positions), self._heads, -1), positions, masked=masked)
-        weight = _weights(score, self._choice, masked=masked)
-        mixed = weight @ kept[self._width :].T
-        total = np.add.reduce(weight, axis=-1, keepdims=True)
-        mixed /= np.maximum(total, 1) if masked else total
-        found = mixed.reshape(*query.shape[:-1], -1)
-        return found if self._heads == 1 else found[..., self._own]
+    def scales(self, positions: range) -> Floats:
+        """What scores are multiplied by at some positions: (positions, heads)."""
+        if positions.stop > len(self._scales):
+            more = range(len(self._scales), positions.stop + PIECE)
+            scales = [head.weighting.scale for head in self.heads]
+            new = {scale: _scale(scale, more) for scale in dict.fromkeys(scales)}
+            self._scales = np.concatenate([self._scales, np.hstack([new[scale] for scale in scales])])
+        return self._scales[positions.start : positions.stop]
 
-    def _finish(self, score: Floats, positions: range, *, masked: bool) -> None:
-        """Add biases, scale, and leave out what is not seen, in scores (positions, heads, keys)."""
-        keys = positions.stop
-        if self._bias is not None:
-            score += np.array([[[float(self._bias.at(j, i)) for j in range(keys)]] for i in positions])
-        if self._feature is not None:
-            if keys > len(self._scales):
-                more = _along((self._feature,), range(len(self._scales), keys + PIECE))
-                self._scales = np.concatenate([self._scales, more])
-            score *= self._scales[positions.start : keys, None]
-        elif self._choice is Choice.SOFTMAX:
-            score *= self._scale
-        if masked:
-            last = np.arange(positions.start, keys)[:, None, None] - self._past
-            np.copyto(score, -np.inf, where=np.arange(keys) > last)
+
+def _scale(scale: Fraction | Feature, positions: range) -> Floats:
+    """What the scores of a head are multiplied by at more positions: (positions, 1)."""
+    if isinstance(scale, Feature):
+        return _along((scale,), positions)
+    return np.full((len(positions), 1), _NUMBERS.numbers([[scale]]).value)
+
+
+class _Mean:
+    """A sequence all of whose positions get the same attention: the sums of their values so far, and their number.
+
+    Args:
+        group: The heads.
+    """
+
+    def __init__(self, group: _Group) -> None:
+        self._group = group
+        self._sum = np.zeros((1, group.size))
+
+    def found(self, projected: Floats, _: range) -> Floats:
+        """What the heads retrieve at new positions, one head after the other, given what is projected there."""
+        sums = np.add.accumulate(np.concatenate([self._sum, projected[:, self._group.kept]]))
+        self._sum = sums[-1:]
+        seen = sums[:-1] if self._group.past else sums[1:]
+        return np.asarray(seen[:, :-1] / np.maximum(seen[:, -1:], _ONE))
+
+
+class _Search:
+    """A sequence that heads search: its keys, its values and a 1, (coordinates, positions).
+
+    Args:
+        group: The heads.
+    """
+
+    def __init__(self, group: _Group) -> None:
+        self._group = group
+        self._kept = np.empty((group.size, 0))
+
+    def found(self, projected: Floats, positions: range) -> Floats:
+        """What the heads retrieve at new positions, one head after the other, given what is projected there."""
+        group, end, some, heads = self._group, positions.stop, len(positions), len(self._group.heads)
+        if end > self._kept.shape[1]:
+            self._kept = np.concatenate([self._kept, np.empty((group.size, end + PIECE))], axis=1)
+        self._kept[:, positions.start : end] = projected[:, group.kept].T
+        rows = self._kept[:, :end]
+        query = projected[:, group.queries].reshape(some, heads, group.width) * group.scales(positions)[:, :, None]
+        score = query.reshape(some * heads, group.width) @ rows[: group.width]
+        if some > 1 or group.past or group.bias is not None:
+            self._finish(score.reshape(some, heads, end), positions)
+        mixed = (_weights(score, group.choice) @ rows[group.width :].T).reshape(some, -1)
+        found: Floats = mixed[:, group.own] / mixed[:, group.total]
+        if group.past and positions.start == 0:
+            found[0] = 0  # nothing is seen from there
+        return found
+
+    def _finish(self, score: Floats, positions: range) -> None:
+        """Add biases, and leave out what is not seen, in scores (positions, heads, keys)."""
+        keys, bias = range(positions.stop), self._group.bias
+        if bias is not None:
+            more = np.array([[float(bias.at(j, i)) for j in keys] for i in positions])
+            score += more[:, None] * self._group.scales(positions)[:, :, None]
+        last = np.arange(positions.start, positions.stop)[:, None, None] - self._group.past
+        np.copyto(score, -np.inf, where=np.array(keys) > last)
 
 
 def _along(features: tuple[Feature, ...], positions: range) -> Floats:
@@ -220,26 +308,20 @@ def _along(features: tuple[Feature, ...], positions: range) -> Floats:
     return found
 
 
-def _weights(score: Floats, choice: Choice, *, masked: bool) -> Floats:
-    """Scores as weights of which the largest is 1, over the last axis; zeros where nothing is seen.
+def _weights(score: Floats, choice: Choice) -> Floats:
+    """Scores as weights of which the largest is 1, over the last axis; next to nothing where nothing is seen.
 
     Args:
         score: The scores, -∞ where nothing is seen; they may be overwritten.
         choice: How scores become weights.
-        masked: Whether that may be anywhere.
     """
     if choice is Choice.LEFTMOST or choice is Choice.RIGHTMOST:
         best = score.argmax(-1) if choice is Choice.LEFTMOST else score.shape[-1] - 1 - score[:, ::-1].argmax(-1)
         weight = np.zeros(score.shape)
-        np.put_along_axis(weight, best[:, None], score.max(axis=-1, keepdims=True) >= _LEAST, -1)
+        np.put_along_axis(weight, best[:, None], 1, -1)
         return weight
-    top = np.maximum.reduce(score, axis=-1, keepdims=True)
-    score -= np.maximum(top, _LEAST) if masked else top
+    score -= np.maximum.reduce(score, axis=-1, keepdims=True)
     if choice is Choice.AVERAGE:
         return np.asarray(score == 0, dtype=np.float64)
-    hidden = score < _FAR if masked else None
     np.maximum(score, _FAR, out=score)
-    weight = np.exp(score, out=score)
-    if hidden is not None:
-        weight[hidden] = 0
-    return weight
+    return np.asarray(np.exp(score, out=score))

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from softmachine.engines.fast.analysis.flow import Flow
 from softmachine.engines.fast.analysis.plans import Plan
+from softmachine.engines.fast.codegen.foreseeing import COME, FORESEE
 from softmachine.engines.fast.codegen.serving import HeadWriter
 from softmachine.engines.fast.codegen.tail import Tail
 from softmachine.engines.fast.codegen.writing import HERE, Writer
@@ -52,7 +53,7 @@ def assembled(
 ) -> str:
     """The whole module."""
     parameters = ["tokens", "said", "T", "follow", "info", "scalars", "limit", "first_answer"]
-    parameters += ["pages", "older", "memory", "directions", "hidden", "logits"]
+    parameters += ["pages", "older", "memory", "foreseen", "directions", "hidden", "logits"]
     parameters += [f"tail{k}" for k in range(len(tail.data) if tail else 0)]
     parameters += [array for storage in writer.storages for array in storage.arrays]
     parameters += ["record"] if record else []
@@ -70,12 +71,13 @@ def assembled(
         f"def advance({', '.join(parameters)}):",
         "    i, known, status, wrong, uneven, base = info[0], info[1], RUNNING, False, -1, info[4]",
         *(f"    {name} = {source}" for name, source in [*bounds, *kept]),
-        "    coming = np.int64(-1)",
+        "    coming, past = np.int64(-1), np.int64(0)",
         "    while i < limit:",
         "        if coming < 0:  # what was just said is not read from where it was just written: that takes longer",
         "            coming = np.int64(tokens[i - base])",
         "        token, coming = coming, np.int64(-1)",
         "        b, s = token * WIDTH, i + 1",
+        *FORESEE,
         *writer.early,
         *body,
         *(_CHECK_MEANS if has_means else ()),
@@ -93,7 +95,8 @@ def assembled(
         "                if after < 0:",
         "                    status = STOPPED if after == -1 else STRANGER",
         "                    break",
-        "                tokens[s - base] = coming = after",
+        *COME,
+        "                tokens[s - base] = coming",
         "                known = s + 1",
         *(f"        {name} = {becomes}" for name, becomes in writer.commits),
         "        i = s",

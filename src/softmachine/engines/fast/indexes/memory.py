@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from softmachine.engines.fast.codegen import foreseeing
 from softmachine.engines.fast.indexes.kernels import Integers
 
 if TYPE_CHECKING:
@@ -27,6 +28,7 @@ class Memory:
         self.scalars: Integers = np.zeros(code.scalars, dtype=np.int64)
         tail = code.tail
         self.remembered = tail.memory.fresh() if tail else np.zeros(1, dtype=np.int64)
+        self.foreseen = foreseeing.fresh()
         self.directions = np.zeros(max(len(tail.directions), 1) if tail else 1, dtype=np.int64)
         self.hidden = np.zeros(max(len(tail.units), 1) if tail else 1, dtype=np.int64)
         self.logits = np.zeros(len(code.flow.logits), dtype=np.int64)
@@ -46,7 +48,7 @@ class Memory:
         data = self.code.tail.data if self.code.tail else ()
         named = [self.parts[name] for storage in self.code.storages for name in storage.arrays]
         record = [] if self.record is None else [self.record]
-        return [self.remembered, self.directions, self.hidden, self.logits, *data, *named, *record]
+        return [self.remembered, self.foreseen, self.directions, self.hidden, self.logits, *data, *named, *record]
 
     @property
     def size(self) -> int:

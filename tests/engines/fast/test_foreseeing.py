@@ -1,0 +1,54 @@
+"""The next token, foreseen: whatever is foreseen, what is said is what was decided."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import softmachine as sm
+from softmachine.codec import DecoderCodec
+from softmachine.engines.fast.codegen.foreseeing import BITS, PLACES, SURE
+from softmachine.engines.fast.engine import FastEngine, FastPass
+from softmachine.engines.fast.indexes.memory import Memory
+
+STEPS = 300
+
+
+def started(source: str, word: str, *, plain: bool) -> tuple[FastPass, list[str | None]]:
+    """A run that is about to begin, and what it should say."""
+    model = sm.compile(source)
+    codec = model.codec
+    assert isinstance(codec, DecoderCodec)
+    run = FastEngine(model.weights, plain=plain).start(codec.prompt(word).tokens, codec.stops)
+    return run, list(codec.expected(word, STEPS))
+
+
+def foreseen(run: FastPass) -> np.ndarray:
+    """What is foreseen after all numbers that the last tokens make."""
+    assert isinstance(run.memory, Memory)
+    return run.memory.foreseen
+
+
+@pytest.mark.parametrize("plain", [True, False])
+@pytest.mark.parametrize(("source", "word"), [("busy-beaver-5", ""), ("palindrome", "abba"), ("binary-counter", "")])
+def test_wrong_tokens_that_are_foreseen_are_never_said(source: str, word: str, plain: bool) -> None:
+    for seed in range(3):
+        run, expected = started(source, word, plain=plain)
+        drawn = np.random.default_rng(seed)
+        tokens, right = drawn.integers(0, len(run.names), PLACES), drawn.integers(0, 1 << BITS, PLACES)
+        for _ in range(STEPS):  # trusted or not, before every token
+            foreseen(run)[:] = (tokens << BITS) + (SURE if seed == 0 else right)
+            if not run.go(run.read + 1):
+                break
+        said = list(run.said_since(STEPS))
+        assert said == expected[: len(said)]
+        assert len(said) >= min(len(expected), STEPS - 10)
+
+
+def test_what_comes_again_and_again_is_foreseen() -> None:
+    run, expected = started("busy-beaver-5", "", plain=True)
+    run.go(STEPS)
+    kept = foreseen(run)
+    assert list(run.said_since(STEPS))[:STEPS] == expected[: len(run.said_since(STEPS))]
+    assert (kept & (1 << BITS) - 1).max() == SURE
+    assert {run.names[token] for token in np.unique(kept >> BITS)} <= {run.names[0], *expected}
