@@ -33,7 +33,7 @@ from softmachine.transformer.weights import AffineMap, Transformer
 _out_of_range_is_noticed_later = np.errstate(over="ignore", invalid="ignore")
 """Arithmetics see to overflow themselves, where something is decided, so that numpy need not warn of it."""
 _MANY, _AT_ONCE = 64, 4096
-"""From so many sequences on, bounds for all of them are worth it; and so many positions are read with bounds for each."""
+"""From so many sequences on, bounds for all of them are worth it; so many positions are read with bounds for each."""
 
 
 class DenseEngine:
