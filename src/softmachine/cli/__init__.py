@@ -16,6 +16,10 @@ GARBAGE = 100_000
 """So many new objects before garbage is looked for. Imports and compiling make many, none of it garbage: looking for it
 took a twentieth of the time of short commands, and a tenth of those that compile much."""
 
+ONE_THREAD = ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+"""What is multiplied here is narrow, and two threads take longer than one: a circuit 1.7 times, an audit 4 times. Who
+has set these has their say; many cores are for ``--workers``."""
+
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Carry out one command and return its exit status.
@@ -27,6 +31,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         arguments: What follows the program's name; by default what the process was started with.
     """
     gc.set_threshold(GARBAGE)
+    for variable in ONE_THREAD:  # before numpy is there
+        os.environ.setdefault(variable, "1")
     try:
         from softmachine.cli.failures import guarded
 
