@@ -12,8 +12,8 @@ from numpy.typing import ArrayLike
 
 from softmachine import api
 from softmachine.arithmetic import Tensor
-from softmachine.engines.dense.engine import DenseEngine, Pass
 from softmachine.engines.dense.cycles import after_turns
+from softmachine.engines.dense.engine import DenseEngine, Pass
 from softmachine.errors import PrecisionError
 
 TURNS = 1000

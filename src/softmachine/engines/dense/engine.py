@@ -19,11 +19,11 @@ from softmachine.arithmetic import Arithmetic, Tensor, UndecidedError, Unreprese
 from softmachine.arithmetic.floating import Float
 from softmachine.arithmetic.together import TogetherFloat
 from softmachine.engines.dense.attention import joined, retrieved
+from softmachine.engines.dense.cycles import after_turns
 from softmachine.engines.dense.grouping import DenseLayer, operator
 from softmachine.engines.dense.memory import Memory
 from softmachine.engines.dense.placing import PIECE, Placed
 from softmachine.engines.dense.plain_run import PlainWeights
-from softmachine.engines.dense.cycles import after_turns
 from softmachine.engines.dense.watching import Watcher
 from softmachine.engines.dense.weights import place_of
 from softmachine.errors import AmbiguousTokenError, InputError, PrecisionError, Remedy, SoftmachineError, UsageError
