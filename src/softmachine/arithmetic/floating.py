@@ -18,6 +18,7 @@ from itertools import accumulate, pairwise
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from softmachine.arithmetic import rounding
 from softmachine.arithmetic.base import (
     Affine,
     Arithmetic,
@@ -34,13 +35,11 @@ from softmachine.arithmetic.base import (
 )
 from softmachine.arithmetic.nearest import Near, nearest, well_known
 from softmachine.arithmetic.network import FloatNetwork, Place
-from softmachine.arithmetic.operator import FLOOR, SLACK, FloatOperator, floored, gamma
+from softmachine.arithmetic.operator import FLOOR, SLACK, FloatOperator, floored
 from softmachine.arithmetic.scores import Contest, FloatScores, decide, products
 from softmachine.arithmetic.softmax import FloatShares, exponentials, exponents
 from softmachine.errors import PrecisionError, Remedy
 
-_GRIDS = (0, 20)
-"""Numbers that are multiples of 2^-g, for g one of these, are tried as candidates for exact arithmetic."""
 _ROUNDED = 2.0**-52
 """What one operation of float64 adds to an error, relatively, and more."""
 _MOST_PLACES = 4096
@@ -114,34 +113,12 @@ class Float(Arithmetic):
         total = size @ operator.absolute + operator.absolute_bias
         error = operator.inherited(inherited)
         if not (whole and (total < operator.exact_to).all()):
-            error += self._rounding(operator, size, total, read, value)
+            error += rounding.of_map(operator, size, total, read, value, self.least)
         if operator.weight_error is not None:
             error += (size + inherited) @ operator.weight_error
         if operator.bias_error is not None:
             error += operator.bias_error
         return Tensor(value, error)
-
-    def _rounding(self, operator: FloatOperator, size: Floats, total: Floats, read: Array, value: Array) -> Floats:
-        """How far rounding moved the result: nothing where all numbers are on a grid that the format can hold.
-
-        In formats smaller than float64 it is measured, by computing the result once more in float64, which rounds less,
-        and mostly not at all.
-        """
-        exact = operator.doubling & ((size > 0).astype(np.float64) @ operator.pattern <= 1) & (total >= self.least)
-        off_grid = [_off(size, grid).astype(np.float64) @ operator.pattern > 0 for grid in _GRIDS]
-        for grid, off in zip(_GRIDS, off_grid, strict=True):
-            exact |= ~off & (total < operator.exact_to * 2.0**-grid)
-        underflow = (len(operator.columns) + 1) * max(self.least, FLOOR)
-        bound = operator.gamma * total + underflow
-        if self.dtype != np.float64:
-            wide = read.astype(np.float64) @ operator.weight.astype(np.float64) + operator.bias
-            terms = len(operator.columns) + 2
-            exact_wide = np.zeros(exact.shape, dtype=bool)
-            for grid, off in zip(_GRIDS, off_grid, strict=True):
-                exact_wide |= ~off & (total < operator.exact_to * 2.0 ** (53 - self.digits - grid))
-            doubt = np.where(exact_wide, 0.0, terms * 2.0**-52 * total + FLOOR)
-            bound = np.minimum(bound, np.abs(value - wide) + doubt)
-        return np.where(exact, 0.0, bound)
 
     def add(self, x: Tensor, y: Tensor) -> Tensor:
         """The sum; the rounding error of a sum is itself a float, which Knuth's TwoSum computes."""
@@ -252,29 +229,11 @@ class Float(Arithmetic):
         weights = chosen.astype(np.float64)
         numerator = chosen.astype(self.dtype) @ value.value
         mean = numerator / some.astype(self.dtype)
-        error = self._summing(weights, some, np.abs(value.value).astype(np.float64))
+        error = rounding.of_sum(weights, some, np.abs(value.value).astype(np.float64), self.digits)
         if value.error is not None and value.error.any():
             error = error + weights @ value.error
-        return Tensor(mean, floored(error) / some + self._division(numerator, some, mean))
-
-    def _summing(self, weights: Floats, some: Floats, size: Floats) -> Floats:
-        """How far rounding can move sums of so many numbers of these sizes: not at all where they are on a grid."""
-        if (size == np.rint(size)).all() and size.max(initial=0) * some.max(initial=0) < 2.0**self.digits:
-            return np.zeros((*some.shape[:-1], size.shape[-1]))
-        total = weights @ size
-        rounding = gamma(some - 1, self.digits) * total
-        for grid in _GRIDS:
-            on_grid = weights @ _off(size, grid).astype(np.float64) == 0
-            rounding[on_grid & (total < 2.0 ** (self.digits - grid))] = 0
-        return rounding
-
-    def _division(self, numerator: Array, divisor: Floats, quotient: Array) -> Floats:
-        """How far rounding moved a quotient: nothing where it is on a grid and times the divisor what it should be."""
-        product = quotient.astype(np.float64) * divisor
-        exact = (product == numerator) & ~_off(quotient, 20)
-        exact &= np.abs(product) < np.where(_off(quotient, 0), 2.0**33, 2.0**53)
-        bound = self.roundoff * np.abs(quotient).astype(np.float64) + max(self.least, FLOOR)
-        return np.where(exact | (divisor == 1), 0.0, bound)
+        moved = rounding.of_quotient(numerator, some, mean, self.roundoff, self.least)
+        return Tensor(mean, floored(error) / some + moved)
 
     def soft(self, query: Tensor, key: Tensor, bias: Tensor | None, visible: Flags, scale: Tensor) -> Map:
         """Some sequences at a time, so that their scores stay in the cache; without scores, the mean of all keys."""
@@ -396,11 +355,6 @@ def distance(value: np.floating, over: int, under: int) -> float:
     stored, unit = float(value).as_integer_ratio()
     steps = abs(stored * under - over * unit)
     return max(math.nextafter(steps / (unit * under), math.inf), FLOOR) if steps else 0.0
-
-
-def _off(size: Floats, grid: int) -> Flags:
-    scaled = size if grid == 0 else size * 2.0**grid
-    return np.asarray(scaled != np.rint(scaled))
 
 
 def _equal_rows(keys: Tensor) -> bool:
