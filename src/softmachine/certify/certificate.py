@@ -101,9 +101,7 @@ class Certificate(Budget):
     def __str__(self) -> str:
         widths = [max(map(len, column)) for column in zip(*self.table, strict=True)]
         lines = ["  ".join(map(str.ljust, cells, widths)).rstrip() for cells in self.table]
-        needed = self.theorem.sharpness
-        lines.append(f"Theorem 26 asks for scale {needed:.1f} / gap, {needed / self.sharpness:.1f} times as much")
-        return "\n  ".join([self.claim, *lines, self.result])
+        return "\n  ".join([self.claim, *lines, self.theorem.beside(self.sharpness), self.result])
 
     def _repr_html_(self) -> str:
         head, *rows = self.table

@@ -111,14 +111,6 @@ class WeightCertificate:
         """What it comes to."""
         return "softmax decides as hard attention does" if self.holds else f"fails: {self.why}"
 
-    @property
-    def beside(self) -> str:
-        """What Theorem 26 asks for."""
-        needed = self.theorem.sharpness
-        if not isfinite(needed):
-            return "Theorem 26 gives no temperature: there is a step, or its bounds are beyond floats"
-        return f"Theorem 26 asks for scale {needed:.1f} / gap, {needed / self.sharpness:.1f} times as much"
-
     def to_json(self) -> dict[str, object]:
         """As plain data."""
         return {
@@ -141,7 +133,7 @@ class WeightCertificate:
         least = "is" if self.inputs else "≥"
         chooses = "no head chooses" if self.gap is None else f"γ(n) {least} {self.gap}"
         lines.append(f"{chooses}, x_max(n) is {self.largest}, margin of the logits {least} {self.margin}")
-        lines.append(self.beside)
+        lines.append(self.theorem.beside(self.sharpness))
         return "\n  ".join([self.claim, *lines, self.result])
 
     def _repr_html_(self) -> str:

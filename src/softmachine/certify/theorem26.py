@@ -32,6 +32,12 @@ class Theorem26:
     k1: float
     k2: float
 
+    def beside(self, sharpness: float) -> str:
+        """What the theorem asks for, in words, beside a scale that does."""
+        if not math.isfinite(self.sharpness):
+            return "Theorem 26 gives no temperature: there is a step, or its bounds are beyond floats"
+        return f"Theorem 26 asks for scale {self.sharpness:.1f} / gap, {self.sharpness / sharpness:.1f} times as much"
+
 
 def theorem26(transformer: Transformer, length: int, positions: int, gap: Fraction, margin: Fraction) -> Theorem26:
     """The scaled gap that Theorem 26 asks for; a loop counts as the layers that it unrolls to.
