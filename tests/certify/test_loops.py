@@ -81,7 +81,7 @@ def test_an_error_too_large_to_be_rounded_away_is_noticed_inside_a_loop() -> Non
 
 
 def test_a_long_loop_is_certified_and_beyond_what_theorem_26_can_say() -> None:
-    """It unrolls to two thousand layers, whose bounds are no floats; the certificate said "scale inf / gap"."""
-    said = str(sm.certificate("subleq-rasp", length=20))
+    """It unrolls to hundreds of layers, whose bounds are no floats; the certificate said "scale inf / gap"."""
+    said = str(sm.certificate("parity-loop-rasp", length=20))
     assert "Theorem 26 gives no temperature" in said
     assert "margin of the logits ≥ 1.0" in said

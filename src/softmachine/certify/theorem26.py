@@ -10,10 +10,11 @@ which is why the budget does so much better.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 
-from softmachine.transformer.weights import AffineMap, Head, Layer, Matrix, Transformer
+from softmachine.transformer.weights import AffineMap, Layer, Matrix, Transformer
 
 
 @dataclass(frozen=True)
@@ -49,20 +50,20 @@ def theorem26(transformer: Transformer, length: int, positions: int, gap: Fracti
         gap: The smallest gap of any head's scores at that length.
         margin: By how much the right logit exceeds the others.
     """
-    layers = [layer for block in transformer.blocks for layer in block.layers * block.count(length)]
     bound = _input_bound(transformer, positions)
     k1 = k2 = leak = 1.0
-    largest = bound
-    for layer in layers:
-        constants = _layer(layer, bound)
+    largest, depth = bound, -1
+    for layer in _unrolled(transformer, length):
+        if not math.isfinite(bound):  # a long loop: the bounds are beyond floats
+            return Theorem26(math.inf, bound, k1, k2)
+        constants = layer.constants(bound)
         k1, k2, leak = max(k1, constants.k1), max(k2, constants.k2), max(leak, constants.leak)
         bound = constants.bound
-        largest = max(largest, bound)
+        largest, depth = max(largest, bound), depth + 1
     last = min(float(gap) / (4 * k2), float(margin) / (4 * max(_norm(transformer.unembedding.weight), 1.0)), 1.0)
-    depth = max(len(layers) - 1, 0)
-    if not last or not math.isfinite(leak + k1):  # a long loop: the bounds are beyond floats
+    if not last or not math.isfinite(leak + k1):
         return Theorem26(math.inf, largest, k1, k2)
-    logarithm = math.log(leak * positions) - math.log(last) + depth * math.log(2 * k1)
+    logarithm = math.log(leak * positions) - math.log(last) + max(depth, 0) * math.log(2 * k1)
     return Theorem26(2 * max(logarithm, 1.0), largest, k1, k2)
 
 
@@ -74,31 +75,73 @@ class _Constants:
     bound: float
 
 
-def _layer(layer: Layer, bound: float) -> _Constants:
-    """What one layer does to bounds and errors."""
-    passed = sum(_norm(head.output) * _norm(head.value.weight) for head in layer.heads)
-    retrieved = sum(_norm(head.output) * _reach(head.value, bound) for head in layer.heads)
-    after = bound + retrieved
-    forward = layer.feed_forward
-    amplify = 1 + _norm(forward.second.weight) * _norm(forward.first.weight)
-    bias = sum(float(abs(b)) for b in forward.second.bias)
-    return _Constants(
-        k1=amplify * (1 + passed),
-        k2=max((_score_slope(head, bound) for head in layer.heads), default=1.0),
-        leak=max(amplify * 2 * retrieved, 1.0),
-        bound=after + _norm(forward.second.weight) * _reach(forward.first, after) + bias,
-    )
+def _unrolled(transformer: Transformer, length: int) -> Iterator[_Layer]:
+    """All layers, those of loops as often as they run."""
+    for block in transformer.blocks:
+        layers = [_Layer.of(layer) for layer in block.layers]
+        for _ in range(block.count(length)):
+            yield from layers
 
 
-def _score_slope(head: Head, bound: float) -> float:
-    """By how much an error of at most 1 at the inputs, in the 1-norm, moves a score, per error."""
-    query, key = _norm(head.query.weight), _norm(head.key.weight)
-    return query * _reach(head.key, bound) + key * _reach(head.query, bound) + query * key
+@dataclass(frozen=True)
+class _Map:
+    """An affine map in the 1-norm: by how much it stretches, and what it adds."""
+
+    norm: float
+    bias: float
+
+    @staticmethod
+    def of(affine: AffineMap) -> _Map:
+        """The norms of a map."""
+        return _Map(_norm(affine.weight), sum(float(abs(b)) for b in affine.bias))
+
+    def reach(self, bound: float) -> float:
+        """A bound of the result."""
+        return self.norm * bound + self.bias
 
 
-def _reach(affine: AffineMap, bound: float) -> float:
-    """A bound of the result, in the 1-norm."""
-    return _norm(affine.weight) * bound + sum(float(abs(b)) for b in affine.bias)
+@dataclass(frozen=True)
+class _Head:
+    query: _Map
+    key: _Map
+    value: _Map
+    output: float
+
+    def score_slope(self, bound: float) -> float:
+        """By how much an error of at most 1 at the inputs, in the 1-norm, moves a score, per error."""
+        query, key = self.query, self.key
+        return query.norm * key.reach(bound) + key.norm * query.reach(bound) + query.norm * key.norm
+
+
+@dataclass(frozen=True)
+class _Layer:
+    """What the theorem has to know of a layer, in every turn of a loop."""
+
+    heads: tuple[_Head, ...]
+    first: _Map
+    second: _Map
+
+    @staticmethod
+    def of(layer: Layer) -> _Layer:
+        """The norms of a layer."""
+        heads = tuple(
+            _Head(_Map.of(head.query), _Map.of(head.key), _Map.of(head.value), _norm(head.output))
+            for head in layer.heads
+        )
+        return _Layer(heads, _Map.of(layer.feed_forward.first), _Map.of(layer.feed_forward.second))
+
+    def constants(self, bound: float) -> _Constants:
+        """What it does to bounds and errors."""
+        passed = sum(head.output * head.value.norm for head in self.heads)
+        retrieved = sum(head.output * head.value.reach(bound) for head in self.heads)
+        after = bound + retrieved
+        amplify = 1 + self.second.norm * self.first.norm
+        return _Constants(
+            k1=amplify * (1 + passed),
+            k2=max((head.score_slope(bound) for head in self.heads), default=1.0),
+            leak=max(amplify * 2 * retrieved, 1.0),
+            bound=after + self.second.norm * self.first.reach(after) + self.second.bias,
+        )
 
 
 def _norm(matrix: Matrix) -> float:
