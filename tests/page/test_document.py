@@ -136,4 +136,4 @@ def test_the_gallery_shows_all_languages(tmp_path: Path) -> None:
     pages = sm.gallery(tmp_path / "gallery")
     assert len(pages) >= 12
     languages = {data_of(page.read_text(encoding="utf-8"))["about"]["language"] for page in pages}
-    assert languages == {"turing", "temporal", "srasp", "counter", "crasp", "circuit", "graph"}
+    assert languages == {"turing", "temporal", "srasp", "counter", "crasp", "rasp", "circuit", "graph"}
