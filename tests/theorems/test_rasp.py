@@ -244,6 +244,10 @@ REFUSED = {
         'y = aggregate(full_s, indicator(tokens == "a"));\nx = selector_width(select(y, y, ==));',
         "selects by fractions",
     ),
+    "a loop that carries a large integer": (
+        "repeat x = 0 {\nx = min(x + 1, 1000000);\n} until unchanged;",
+        "1,000,000 beyond a multiple of the length",
+    ),
     "a sort joined with equality": (
         "h = selector_width(select(tokens, tokens, ==));\nx = selector_width(select(h, h, <) and select(h, 1, !=));",
         "something else, which counting sort cannot do",

@@ -25,6 +25,8 @@ from softmachine.transformer.features import I_SQUARED, INVERSE, Bit, Feature, I
 
 MOST_PIECES = 64
 """No integer is looked up in more pieces."""
+MOST_COUNTED = 8192
+"""No integer is counted that goes further beyond the multiples of n: two units for each step."""
 PLACE = (I, I_SQUARED, INVERSE)
 """What a lookup reads where it finds an integer x: x, x² and 1/(x+1)."""
 
@@ -155,6 +157,11 @@ class Finder:
         What goes beyond the multiples of n that it reaches is bounded by a constant, and counted.
         """
         self._few(name, sum(number.slopes))
+        if max(number.slack) > MOST_COUNTED:
+            raise ConstructionError(
+                f"its loop carries an integer that may be {max(number.slack):,} beyond a multiple of the length, and "
+                f"{MOST_COUNTED:,} is the most that is counted again in every turn"
+            )
         if (number.slopes, number.slack) == ((0, 1), (0, 0)):
             found = _of_place(name, self.at(f"find {name}", number.value, _places()), number.high)
             return replace(found, presence=number.presence)
