@@ -11,7 +11,7 @@ import softmachine as sm
 from softmachine.codec import DecoderCodec
 from softmachine.engines.fast import FastEngine
 from softmachine.engines.fast.engine import FastPass
-from softmachine.engines.fast.tables import memory, words
+from softmachine.engines.fast.tables import layout, words
 from softmachine.engines.fast.tables import records as of
 from softmachine.engines.fast.tables.asking import best_of_all, scaled_query
 from softmachine.engines.fast.tables.interpreted import Interpreted
@@ -43,7 +43,6 @@ def packed(numbers: list[int]) -> int:
 def test_words_are_numbers(one: list[int], two: list[int]) -> None:
     word = packed(one)
     assert [words.lane(word, 2 * k) for k in range(words.LANES)] == one
-    assert words.negated(word) == packed([-number for number in one])
     assert words.kind_of(word) == packed([abs(number) for number in one])
     assert words.how_many(words.kind_of(word)) == sum(map(abs, one))
     both = words.kind_of(word) & words.kind_of(packed(two))
@@ -62,7 +61,7 @@ def test_remembered_answers_are_what_would_be_computed(ternary: Model) -> None:
         assert isinstance(slow, TableMemory)
         end = quick.layout.numbers  # the words come first
         assert np.array_equal(quick.heap[:end], slow.heap[:end]), count
-        assert not any(slow.heap[table + of.USED] for table, *_ in slow.layout.tables)
+        assert not any(slow.heap[slow.layout.code[table + of.STATE] + of.USED] for table in slow.layout.tables)
 
 
 def test_rows_that_keep_their_sums_make_what_rows_make_that_do_not(
@@ -102,13 +101,13 @@ def test_a_table_that_is_full_forgets_and_the_tokens_are_the_same(
     ternary: Model, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     expected = list(ternary.codec.expected("", 200))[:200]
-    monkeypatch.setattr(memory, "START", 8)
-    monkeypatch.setattr(memory, "MOST_ANSWERS", 32)
+    monkeypatch.setattr(layout, "MOST_ANSWERS", 32)
     run, _ = started(ternary)
     run.go(202)
     kept = run.memory
     assert isinstance(kept, TableMemory)
-    assert max(kept.heap[item.capacity] for item in kept.answers) == 32
+    stores = [kept.layout.code[table + of.STATE] for table in kept.layout.tables]
+    assert max(kept.heap[state + of.CAPACITY] for state in stores) == 32
     assert list(run.said_since(200)) == expected
 
 

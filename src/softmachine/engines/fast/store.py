@@ -20,8 +20,8 @@ from types import FunctionType, ModuleType
 from typing import Any
 
 FOLDER = "softmachine"
-KERNELS = ("status.py", "codegen/tail.py", "indexes/*.py", "tables/*.py")
-"""The modules that generated code calls."""
+KERNELS = ("store.py", "status.py", "codegen/tail.py", "indexes/*.py", "tables/*.py")
+"""This module, and those that generated code calls."""
 DEEPEST = 20_000
 """How deep numba may recurse."""
 
@@ -35,12 +35,10 @@ def compiled(text: str) -> Callable[..., None]:
     def anew() -> Callable[..., None]:
         return numba.njit(nogil=True)(_defined(text, "<softmachine>"))  # type: ignore[no-any-return]
 
-    if path is None:
-        return anew()
-    try:
-        return _Kept(numba.njit(cache=True, nogil=True)(_defined(text, str(path))), path, anew)
-    except RuntimeError:  # numba finds no place for its files
-        return anew()
+    if path:
+        with suppress(RuntimeError):  # numba finds no place for its files
+            return _Compiled(numba.njit(cache=True, nogil=True)(_defined(text, str(path))), path, anew)
+    return _Compiled(anew(), None, anew)
 
 
 def is_compiled(text: str) -> bool:
@@ -49,16 +47,18 @@ def is_compiled(text: str) -> bool:
     return folder is not None and any((folder / "__pycache__").glob(f"{_file(text)}.advance-*.nbi"))
 
 
-class _Kept:
-    """Machine code from disk; compiled in memory, if what is on disk turns out to be damaged.
+class _Compiled:
+    """Machine code, compiled when it is first called; compiled in memory, if what is on disk is damaged.
 
     Args:
-        function: What numba makes of the function with its files.
+        function: What numba makes of the function, with its files if it has any.
         path: The file of the generated text; numba's are named after it.
         again: What makes it without files.
     """
 
-    def __init__(self, function: Callable[..., None], path: Path, again: Callable[[], Callable[..., None]]) -> None:
+    def __init__(
+        self, function: Callable[..., None], path: Path | None, again: Callable[[], Callable[..., None]]
+    ) -> None:
         self._function, self._path, self._again = function, path, again
         self._works = False
 
@@ -66,12 +66,14 @@ class _Kept:
         if self._works:
             self._function(*arguments)
             return
-        with _deep():
+        with _compiling():
             try:
                 self._function(*arguments)  # compiled code raises nothing itself: an error is one of loading
             except MemoryError:
                 raise
             except Exception:
+                if self._path is None:
+                    raise
                 with suppress(OSError):
                     for file in (self._path.parent / "__pycache__").glob(f"{self._path.stem}.*"):
                         file.unlink()
@@ -81,14 +83,21 @@ class _Kept:
 
 
 @contextmanager
-def _deep() -> Iterator[None]:
-    """Let numba recurse: it follows the branches of long functions that way."""
-    before = sys.getrecursionlimit()
-    sys.setrecursionlimit(max(before, DEEPEST))
+def _compiling() -> Iterator[None]:
+    """Let numba recurse: it follows the branches of long functions that way. And let it not use vectors.
+
+    Loops of a few turns would be made for many, and asking how many there are takes longer than these do.
+    """
+    from numba.core import config
+
+    before = sys.getrecursionlimit(), config.LOOP_VECTORIZE
+    sys.setrecursionlimit(max(before[0], DEEPEST))
+    config.LOOP_VECTORIZE = 0
     try:
         yield
     finally:
-        sys.setrecursionlimit(before)
+        sys.setrecursionlimit(before[0])
+        config.LOOP_VECTORIZE = before[1]
 
 
 def uncompiled(text: str) -> Callable[..., None]:

@@ -15,66 +15,44 @@ from softmachine.engines.fast.indexes.groups import compared, integer
 from softmachine.engines.fast.indexes.kernels import LIMIT, Integers, added, divisor, kernel, times
 from softmachine.engines.fast.tables import records as of
 from softmachine.engines.fast.tables.entries import find
+from softmachine.engines.fast.tables.gathering import gather
 from softmachine.engines.fast.tables.pointers import inlined
-from softmachine.engines.fast.tables.words import how_many, kind_of, negated, number_at
+from softmachine.engines.fast.tables.words import how_many, kind_of, number_at
 
 WORST = -(1 << 62)
 """Less than any score of narrow numbers."""
 
 
 @inlined
-def only_best(question: int, i: int, code: Integers, heap: Integers) -> int:
-    """The group that is better than all others, -1 if that is not seen without looking at all of them."""
-    asked, index = code[question + of.ASKED], code[question + of.INDEX]
-    groups = code[index + of.GROUPED]
-    g = heap[asked + of.GROUP]
-    if heap[asked + of.AT] == i + 1:
-        return int(g)
-    if code[question + of.PLAIN] == 1 and heap[groups + of.KINDS] != of.MANY:
-        if is_new(question, code, heap):
-            g = integer(of.UNDECIDED)
-        if g >= 0 and heap[asked + of.SEEN] != heap[groups + of.USED]:
-            g = still_best(question, code, heap)
-        if g < 0:
-            g, heap[asked + of.SCORE] = best_of_kinds(question, code, heap)
-    else:
-        g = integer(of.UNDECIDED)
-    heap[asked + of.GROUP], heap[asked + of.SEEN], heap[asked + of.AT] = g, heap[groups + of.USED], i + 1
-    return int(g)
-
-
-@inlined
-def is_new(question: int, code: Integers, heap: Integers) -> bool:
-    """Whether a query of narrow numbers is not the last one; then its signs are computed."""
-    asked, begin, last = code[question + of.ASKED], code[question + of.KEY], code[question + of.LAST]
-    new = heap[asked + of.ASKED_BEFORE] == 0
-    for k in range((code[question + of.KEY_END] - begin) // 2):
-        word = heap[code[begin + 2 * k]] & code[begin + 2 * k + 1]
-        if word != heap[last + k]:
-            heap[last + k], new = word, True
-    if new:
-        ask(question, code, heap)
-        heap[asked + of.ASKED_BEFORE] = 1
-    return bool(new)
-
-
-@inlined
 def ask(question: int, code: Integers, heap: Integers) -> None:
-    """The signs of a query of narrow numbers, as the words of a key."""
-    index, signs, constant = code[question + of.INDEX], code[question + of.SIGNS], code[question + of.CONSTANT]
-    for k in range((code[index + of.KEY_END] - code[index + of.KEY]) // 2):
-        heap[signs + k] = code[constant + k]
-    for run in range(code[question + of.RUNS], code[question + of.RUNS_END], 5):
-        word, shift = heap[code[run]] & code[run + 1], code[run + 2]
-        word = word << shift if shift >= 0 else word >> -shift
-        heap[signs + code[run + 3]] |= negated(word) if code[run + 4] else word
+    """Find the group that is better than all others; `UNDECIDED` if that is not seen without looking at all of them."""
+    asked, index = code[question + of.ASKED], code[question + of.INDEX]
+    groups, g = code[code[index + of.GROUPED] + of.STATE], integer(of.UNDECIDED)
+    if code[question + of.PLAIN] == 1 and heap[groups + of.KINDS] != of.MANY:
+        if not gather(question, code, heap):
+            g = heap[asked + of.GROUP]
+            if g >= 0 and heap[asked + of.SEEN] != heap[groups + of.USED]:
+                g = still_best(question, code, heap)
+        if g < 0:
+            turn_signs(question, code, heap)
+            g, heap[asked + of.SCORE] = best_of_kinds(question, code, heap)
+    heap[asked + of.GROUP], heap[asked + of.SEEN] = g, heap[groups + of.USED]
+
+
+@inlined
+def turn_signs(question: int, code: Integers, heap: Integers) -> None:
+    """The signs of a query of narrow numbers, as the words of a key: those of what was read, some turned round."""
+    last, signs, turned = code[question + of.LAST], code[question + of.SIGNS], code[question + of.TURNED]
+    for k in range(code[question + of.WIDTH]):
+        word = heap[last + k]
+        heap[signs + k] = code[turned + 2 * k] | (word ^ ((word & code[turned + 2 * k + 1]) << 1))
 
 
 @kernel
 def still_best(question: int, code: Integers, heap: Integers) -> int:
     """The best of the group that was the best, and new ones; `UNDECIDED` if one of these is as good."""
     asked, index, signs = code[question + of.ASKED], code[question + of.INDEX], code[question + of.SIGNS]
-    groups, width = code[index + of.GROUPED], (code[index + of.KEY_END] - code[index + of.KEY]) // 2
+    groups, width = code[code[index + of.GROUPED] + of.STATE], code[index + of.WIDTH]
     g, score = heap[asked + of.GROUP], heap[asked + of.SCORE]
     for other in range(heap[asked + of.SEEN], heap[groups + of.USED]):
         key, new = heap[groups + of.ENTRIES] + other * width, integer(0)
@@ -94,10 +72,10 @@ def still_best(question: int, code: Integers, heap: Integers) -> int:
 def best_of_kinds(question: int, code: Integers, heap: Integers) -> tuple[int, int]:
     """The group that is better than all others, and its score; `UNDECIDED` if that cannot be said."""
     index, signs, room = code[question + of.INDEX], code[question + of.SIGNS], code[of.ROOM]
-    groups, width = code[index + of.GROUPED], (code[index + of.KEY_END] - code[index + of.KEY]) // 2
+    store, width = code[index + of.GROUPED], code[index + of.WIDTH]
     best, score, others = integer(of.UNDECIDED), integer(WORST), integer(WORST)
     guess = heap[code[question + of.ASKED] + of.GROUP] + 1
-    for t in range(heap[groups + of.KINDS]):
+    for t in range(heap[code[store + of.STATE] + of.KINDS]):
         kind = code[index + of.KIND] + t * width
         most, step = bound(question, kind, code, heap)
         if most < score:
@@ -107,7 +85,7 @@ def best_of_kinds(question: int, code: Integers, heap: Integers) -> tuple[int, i
         if step > 0:
             for k in range(width):
                 heap[room + k] = heap[signs + k] & (3 * heap[kind + k])
-            g = find(groups, guess, room, width, width, heap)
+            g = find(store, guess, room, code, heap)
         if g < 0:  # it is not there, or it is not the only one: all others are below this
             others = max(others, most - step)
         elif most > score:
@@ -136,7 +114,6 @@ def scaled_query(question: int, code: Integers, heap: Integers) -> tuple[int, bo
     index, query, asks = code[question + of.INDEX], code[question + of.QUERY], code[question + of.ASKS]
     overs, common = code[of.ROOM], integer(1)
     count = (code[index + of.PARTS_END] - code[index + of.PARTS]) // 3
-    heap[code[question + of.ASKED] + of.ASKED_BEFORE] = 0
     for m in range(count):
         n, d = code[asks + 4 * m + 3], integer(1)
         if code[asks + 4 * m + 2]:
@@ -163,7 +140,7 @@ def scaled_query(question: int, code: Integers, heap: Integers) -> tuple[int, bo
 def score_of(question: int, g: int, time: int, code: Integers, heap: Integers) -> tuple[int, int, bool]:
     """The score of a group as a fraction, and whether it does not fit."""
     index, query = code[question + of.INDEX], code[question + of.QUERY]
-    groups, width = code[index + of.GROUPED], (code[index + of.KEY_END] - code[index + of.KEY]) // 2
+    groups, width = code[code[index + of.GROUPED] + of.STATE], code[index + of.WIDTH]
     key, place = heap[groups + of.ENTRIES] + g * width, heap[groups + of.PLACES] + g * of.PLACE
     when = heap[place + of.FINAL] if time > 0 else heap[place + of.FIRST]
     if abs(float(when) * float(time)) >= LIMIT:
@@ -186,7 +163,7 @@ def score_of(question: int, g: int, time: int, code: Integers, heap: Integers) -
 def best_of_all(question: int, time: int, code: Integers, heap: Integers) -> tuple[int, int, int, int, bool]:
     """The first of the best groups, how many there are, their score, and whether something does not fit."""
     best, ties, n, d = integer(-1), integer(0), integer(0), integer(1)
-    for g in range(heap[code[code[question + of.INDEX] + of.GROUPED] + of.USED]):
+    for g in range(heap[code[code[code[question + of.INDEX] + of.GROUPED] + of.STATE] + of.USED]):
         a, b, bad = score_of(question, g, time, code, heap)
         if bad:
             return -1, 0, 0, 1, True

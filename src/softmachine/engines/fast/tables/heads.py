@@ -14,8 +14,9 @@ from softmachine.engines.fast.indexes.finding import AVERAGE, LEFTMOST
 from softmachine.engines.fast.indexes.groups import integer
 from softmachine.engines.fast.indexes.kernels import Integers, added, kernel, times
 from softmachine.engines.fast.tables import records as of
-from softmachine.engines.fast.tables.asking import best_of_all, only_best, scaled_query, score_of
-from softmachine.engines.fast.tables.entries import slot_of
+from softmachine.engines.fast.tables.asking import best_of_all, scaled_query, score_of
+from softmachine.engines.fast.tables.entries import append, find, insert
+from softmachine.engines.fast.tables.gathering import gather
 from softmachine.engines.fast.tables.pointers import inlined
 from softmachine.engines.fast.tables.words import kind_of, number_at, write_number
 
@@ -24,38 +25,21 @@ ODD_HEAD = 500_000
 
 
 @inlined
-def keep(head: int, i: int, code: Integers, heap: Integers) -> int:
-    """Put the key and the value of position i into the index of a head, once; the status that this leads to."""
-    index, valued, found = code[head + of.OF], code[head + of.VALUED], status.RUNNING
-    if heap[code[index + of.GROUPED] + of.INSERTED] <= i:
-        found = keep_key(index, i, code, heap)
-    if found == status.RUNNING and heap[valued + of.DONE] <= i:
-        found = keep_value(head, code, heap)
-        if found == status.RUNNING:
-            heap[valued + of.DONE] = i + 1
-    return found
-
-
-@inlined
 def keep_key(index: int, i: int, code: Integers, heap: Integers) -> int:
-    """Put the key of position i into an index; the status that this leads to."""
-    begin, last, groups = code[index + of.KEY], code[index + of.LAST], code[index + of.GROUPED]
-    width, g = (code[index + of.KEY_END] - begin) // 2, heap[groups + of.LATEST]
-    same = i > 0 and heap[groups + of.INSERTED] == i and g >= 0
-    for k in range(width):
-        word = heap[code[begin + 2 * k]] & code[begin + 2 * k + 1]
-        same = same and word == heap[last + k]
-        heap[last + k] = word
-    if not same:
-        at = slot_of(groups, last, width, width, heap)
-        g = heap[at]
+    """Put the key of position i into an index, once; the status that this leads to."""
+    store, key = code[index + of.GROUPED], code[index + of.LAST]
+    groups = code[store + of.STATE]
+    if heap[groups + of.INSERTED] > i:
+        return status.RUNNING
+    new, g = gather(index, code, heap), heap[groups + of.LATEST]
+    if new or i == 0 or g < 0:
+        g = find(store, g + 1, key, code, heap)
         if g < 0:
-            g = heap[groups + of.USED]
-            if g == heap[groups + of.CAPACITY]:
+            g = insert(store, key, code, heap)
+            if g < 0:
                 heap[groups + of.LATEST] = of.UNDECIDED
-                return int(status.FULL + code[index + of.INDEX_NUMBER])
+                return status.FULL
             new_group(index, g, i, code, heap)
-            heap[at], heap[groups + of.FILLED] = g, g + 1
     place = heap[groups + of.PLACES] + g * of.PLACE
     heap[place + of.FINAL] = i
     heap[place + of.COUNT] += 1
@@ -65,14 +49,11 @@ def keep_key(index: int, i: int, code: Integers, heap: Integers) -> int:
 
 @kernel
 def new_group(index: int, g: int, i: int, code: Integers, heap: Integers) -> None:
-    """Begin a group with the key of position i, which was just read; there is room for it."""
-    groups, key = code[index + of.GROUPED], code[index + of.LAST]
-    width, count = (code[index + of.KEY_END] - code[index + of.KEY]) // 2, heap[groups + of.KINDS]
+    """Begin a group with the key of position i, which was just read."""
+    groups, key = code[code[index + of.GROUPED] + of.STATE], code[index + of.LAST]
+    width, count = code[index + of.WIDTH], heap[groups + of.KINDS]
     place = heap[groups + of.PLACES] + g * of.PLACE
-    for k in range(width):
-        heap[heap[groups + of.ENTRIES] + g * width + k] = heap[key + k]
     heap[place + of.FIRST], heap[place + of.COUNT] = i, 0
-    heap[groups + of.USED] = g + 1
     if code[index + of.IS_WIDE]:
         count = integer(of.MANY)
     for t in range(count):
@@ -91,35 +72,42 @@ def new_group(index: int, g: int, i: int, code: Integers, heap: Integers) -> Non
 
 
 @inlined
-def keep_value(head: int, code: Integers, heap: Integers) -> int:
-    """Put the value of the present position into its group; the status that this leads to."""
-    groups, begin = code[code[head + of.OF] + of.GROUPED], code[head + of.KEY]
-    width, g = (code[head + of.KEY_END] - begin) // 2, heap[groups + of.LATEST]
-    at, same = heap[code[head + of.VALUED] + of.VALUE] + g * (1 + width), True
+def keep_value(head: int, i: int, code: Integers, heap: Integers) -> int:
+    """Put the value of position i into the group of its key, once; the status that this leads to."""
+    groups, valued = code[code[code[head + of.OF] + of.GROUPED] + of.STATE], code[head + of.VALUED]
+    if heap[valued + of.DONE] > i:
+        return status.RUNNING
+    gather(head, code, heap)
+    width, last, g = code[head + of.WIDTH], code[head + of.LAST], heap[groups + of.LATEST]
+    at, unlike = heap[valued + of.VALUE] + g * (1 + width), integer(0)
     fresh = heap[heap[groups + of.PLACES] + g * of.PLACE + of.COUNT] == 1
     if fresh:
         heap[at] = of.UNDECIDED
-    write = fresh or code[head + of.LATER] == 1
-    for k in range(width):
-        word = heap[code[begin + 2 * k]] & code[begin + 2 * k + 1]
-        if write:
-            heap[at + 1 + k] = word
-        same = same and heap[at + 1 + k] == word
-    if code[head + of.MEAN] == 1 and not (same and heap[at] == of.UNDECIDED):
-        return add_value(head, g, at, code, heap)
+    if fresh or code[head + of.LATER] == 1:
+        for k in range(width):
+            heap[at + 1 + k] = heap[last + k]
+    elif code[head + of.MEAN] == 1:
+        for k in range(width):
+            unlike |= heap[at + 1 + k] ^ heap[last + k]
+        if unlike != 0 or heap[at] != of.UNDECIDED:
+            found = add_value(head, g, at, code, heap)
+            if found != status.RUNNING:
+                return found
+    heap[valued + of.DONE] = i + 1
     return status.RUNNING
 
 
 @kernel
 def add_value(head: int, g: int, at: int, code: Integers, heap: Integers) -> int:
     """Add the value of the present position to the sum of its group, which has other values; the status."""
-    first, valued = code[head + of.VALUES], code[head + of.VALUED]
-    count = (code[head + of.VALUES_END] - first) // 3
+    first, store = code[head + of.VALUES], code[head + of.SUMMED]
+    count, sums = (code[head + of.VALUES_END] - first) // 3, code[store + of.STATE]
     if heap[at] == of.UNDECIDED:
-        if heap[valued + of.MIXED] == heap[valued + of.TOTALS]:
-            return int(status.FULL + code[of.INDEXES] + code[head + of.HEAD_NUMBER])
-        total = heap[valued + of.TOTAL] + heap[valued + of.MIXED] * 2 * count
-        groups = code[code[head + of.OF] + of.GROUPED]
+        number = append(store, code, heap)
+        if number < 0:
+            return status.FULL
+        total = heap[sums + of.ENTRIES] + number * 2 * count
+        groups = code[code[code[head + of.OF] + of.GROUPED] + of.STATE]
         before = heap[heap[groups + of.PLACES] + g * of.PLACE + of.COUNT] - 1
         for k in range(count):
             n, d = number_at(heap, at + 1 + code[first + 3 * k + 1], code[first + 3 * k + 2])
@@ -127,11 +115,10 @@ def add_value(head: int, g: int, at: int, code: Integers, heap: Integers) -> int
             if bad:
                 return status.TOO_LARGE
             heap[total + 2 * k], heap[total + 2 * k + 1] = n, d
-        heap[at] = heap[valued + of.MIXED]
-        heap[valued + of.MIXED] += 1
-    total, key = heap[valued + of.TOTAL] + heap[at] * 2 * count, code[head + of.KEY]
+        heap[at] = number
+    total, last = heap[sums + of.ENTRIES] + heap[at] * 2 * count, code[head + of.LAST]
     for k in range(count):
-        n, d = number_at(heap, code[key + 2 * code[first + 3 * k + 1]], code[first + 3 * k + 2])
+        n, d = number_at(heap, last + code[first + 3 * k + 1], code[first + 3 * k + 2])
         if heap[total + 2 * k + 1] == 1 and d == 1 and abs(heap[total + 2 * k]) + abs(n) < 1 << 61:
             heap[total + 2 * k] += n
         else:
@@ -143,11 +130,11 @@ def add_value(head: int, g: int, at: int, code: Integers, heap: Integers) -> int
 
 
 @inlined
-def retrieve(head: int, i: int, code: Integers, heap: Integers) -> int:
-    """Find what a head retrieves at position i; the status that this leads to."""
-    g = only_best(code[head + of.QUESTION], i, code, heap)
+def retrieve(head: int, code: Integers, heap: Integers) -> int:
+    """Find what a head retrieves, after its question was asked; the status that this leads to."""
+    g = heap[code[code[head + of.QUESTION] + of.ASKED] + of.GROUP]
     if g >= 0:
-        width, to = (code[head + of.KEY_END] - code[head + of.KEY]) // 2, code[head + of.TO_WORD]
+        width, to = code[head + of.WIDTH], code[head + of.TO_WORD]
         at = heap[code[head + of.VALUED] + of.VALUE] + g * (1 + width)
         if heap[at] == of.UNDECIDED and code[head + of.TO_WIDE] == 0:
             for k in range(width):
@@ -174,7 +161,7 @@ def searched(head: int, g: int, code: Integers, heap: Integers) -> int:
         return status.TOO_LARGE
     count = integer(0)
     if ties > 1 and code[head + of.CHOICE] == AVERAGE:
-        for other in range(heap[code[code[head + of.OF] + of.GROUPED] + of.USED]):
+        for other in range(heap[code[code[code[head + of.OF] + of.GROUPED] + of.STATE] + of.USED]):
             a, b, _ = score_of(question, other, time, code, heap)
             if a == n and b == d:
                 more, unfit = take(head, other, total, code, heap)
@@ -189,7 +176,7 @@ def searched(head: int, g: int, code: Integers, heap: Integers) -> int:
 @kernel
 def chosen(head: int, g: int, time: int, n: int, d: int, code: Integers, heap: Integers) -> int:
     """Of the groups of one score, from one on, that with the earliest or the latest position."""
-    groups, best = code[code[head + of.OF] + of.GROUPED], g
+    groups, best = code[code[code[head + of.OF] + of.GROUPED] + of.STATE], g
     place = heap[groups + of.PLACES] + (of.FINAL if code[head + of.LATER] else of.FIRST)
     for other in range(g + 1, heap[groups + of.USED]):
         a, b, _ = score_of(code[head + of.QUESTION], other, time, code, heap)
@@ -203,14 +190,14 @@ def chosen(head: int, g: int, time: int, n: int, d: int, code: Integers, heap: I
 @kernel
 def take(head: int, g: int, total: int, code: Integers, heap: Integers) -> tuple[int, bool]:
     """Add the values of a group to a sum; how many they are, and whether they do not fit."""
-    first, valued, groups = code[head + of.VALUES], code[head + of.VALUED], code[code[head + of.OF] + of.GROUPED]
-    width, size = (code[head + of.KEY_END] - code[head + of.KEY]) // 2, (code[head + of.VALUES_END] - first) // 3
-    at, count = heap[valued + of.VALUE] + g * (1 + width), integer(1)
+    first, groups = code[head + of.VALUES], code[code[code[head + of.OF] + of.GROUPED] + of.STATE]
+    width, size = code[head + of.WIDTH], (code[head + of.VALUES_END] - first) // 3
+    at, count = heap[code[head + of.VALUED] + of.VALUE] + g * (1 + width), integer(1)
     if code[head + of.MEAN]:
         count = heap[heap[groups + of.PLACES] + g * of.PLACE + of.COUNT]
     for k in range(size):
         if heap[at] != of.UNDECIDED:
-            own = heap[valued + of.TOTAL] + 2 * (heap[at] * size + k)
+            own = heap[code[code[head + of.SUMMED] + of.STATE] + of.ENTRIES] + 2 * (heap[at] * size + k)
             n, d = heap[own], heap[own + 1]
         else:
             n, d = number_at(heap, at + 1 + code[first + 3 * k + 1], code[first + 3 * k + 2])

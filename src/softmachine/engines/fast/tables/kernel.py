@@ -5,8 +5,8 @@ from __future__ import annotations
 from softmachine.engines.fast import status
 from softmachine.engines.fast.indexes.kernels import Integers, kernel
 from softmachine.engines.fast.tables import records as of
-from softmachine.engines.fast.tables.entries import fill
-from softmachine.engines.fast.tables.heads import keep, retrieve
+from softmachine.engines.fast.tables.asking import ask
+from softmachine.engines.fast.tables.heads import keep_key, keep_value, retrieve
 from softmachine.engines.fast.tables.recalling import TIED, recall, worked_out
 from softmachine.engines.fast.tables.rows import feature
 from softmachine.engines.fast.tables.words import number_at
@@ -26,7 +26,6 @@ def advance_tables(
     """Read or append tokens, position after position, until the limit or until something has to be seen to."""
     i, known, base, found = info[status.AT], info[status.KNOWN], info[status.BASE], status.RUNNING
     answer = code[of.ANSWER]
-    fill(code, heap)
     while i < limit:
         found = computed(i, int(tokens[i - base]), code, heap)
         if found != status.RUNNING:
@@ -54,26 +53,36 @@ def advance_tables(
 @kernel
 def computed(i: int, token: int, code: Integers, heap: Integers) -> int:
     """Compute what there is to compute at a position; the status that this leads to."""
-    for k in range(code[of.PAST], code[of.PAST_END] if i > 0 else 0):
-        found = keep(code[k], i - 1, code, heap)  # what was computed at the position before is still there
-        if found != status.RUNNING:
-            return found
+    found = status.RUNNING
+    if i > 0:  # what was computed at the position before is still there
+        found = work_through(code[of.PAST], code[of.PAST_END], i - 1, code, heap)
+    if found != status.RUNNING:
+        return found
     count = code[of.TOKEN_WORDS]
     for k in range(count):
         heap[k] = code[code[of.TOKENS] + token * count + k]
     for k in range(code[of.FEATURES], code[of.FEATURES_END], 5):
         read_feature(k, i, code, heap)
-    for k in range(code[of.OPS], code[of.OPS_END], 2):
-        found, record = status.RUNNING, code[k + 1]
-        if code[k] == of.BLOCK:
+    return work_through(code[of.OPS], code[of.OPS_END], i, code, heap)
+
+
+@kernel
+def work_through(first: int, end: int, i: int, code: Integers, heap: Integers) -> int:
+    """Do what there is to do for position i, one after the other; the status that this leads to."""
+    for k in range(first, end, 2):
+        what, record, found = code[k], code[k + 1], status.RUNNING
+        if what == of.BLOCK:
             found = recall(record, code, heap)
+        elif what == of.KEEP_VALUE:
+            found = keep_value(record, i, code, heap)
+        elif what == of.FIND:
+            found = retrieve(record, code, heap)
+            if heap[code[of.EVERY]] == 1:
+                write_down(record, code, heap)
+        elif what == of.ASK:
+            ask(record, code, heap)
         else:
-            if code[code[record + of.OF] + of.CAUSAL]:
-                found = keep(record, i, code, heap)
-            if found == status.RUNNING:
-                found = retrieve(record, i, code, heap)
-                if heap[code[of.EVERY]] == 1:
-                    write_down(record, code, heap)
+            found = keep_key(record, i, code, heap)
         if found != status.RUNNING:
             return found
     return status.RUNNING

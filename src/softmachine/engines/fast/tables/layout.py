@@ -1,12 +1,8 @@
-"""Where the numbers of a program are in words, and all of it as records: what `kernel` works on.
-
-Numbers are taken for -1, 0 or 1 until one turns out to be something else. Then what the block computes, or what the
-head finds, becomes wide, and the run is read again; that happens at most once for each.
-"""
+"""A program as records: the two arrays that `kernel` works on."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 from math import lcm
 
@@ -15,13 +11,18 @@ import numpy as np
 from softmachine.engines.fast.analysis.grids import SAFE, Declined
 from softmachine.engines.fast.indexes import finding
 from softmachine.engines.fast.indexes.kernels import Integers
+from softmachine.engines.fast.tables import changes
 from softmachine.engines.fast.tables import records as of
 from softmachine.engines.fast.tables import rows as row
 from softmachine.engines.fast.tables.blocks import Block
-from softmachine.engines.fast.tables.program import Program, Sum, TableIndex
-from softmachine.engines.fast.tables.words import ALL, LANES, WIDE
+from softmachine.engines.fast.tables.gathering import Spot, gathered, moves
+from softmachine.engines.fast.tables.program import Program, Sum
+from softmachine.engines.fast.tables.spots import Spots
+from softmachine.engines.fast.tables.words import LANES
 from softmachine.transformer.attention import Choice
 
+MOST_ANSWERS = 1 << 16
+"""A store of so many answers does not grow; it forgets all when it is full."""
 CHOICES = {Choice.LEFTMOST: finding.LEFTMOST, Choice.RIGHTMOST: finding.RIGHTMOST}
 
 
@@ -43,70 +44,67 @@ class Layout:
     ) -> None:
         self.program, self.blocks = program, blocks
         self.wide_blocks, self.wide_heads = wide_blocks, wide_heads
-        self.heap = 0
-        """How much of the heap is taken by what does not grow."""
-        self.where: dict[int, tuple[int, int]] = {}
-        """The word of a place, and the shift there."""
-        self.indexes: list[int] = []
-        self.questions: list[int] = []
-        self.heads: list[int] = []
-        self.blocks_at: list[int] = []
-        """The records of these."""
-        self.tables: list[tuple[int, int, int]] = []
-        """For each table of answers its address in the heap, and how many words a key has, and both together."""
-        self.at_first: dict[int, int] = {}
+        self.spots = Spots(program, blocks, wide_blocks, wide_heads)
+        self.heap = self.spots.words
+        """How much of the heap is taken by what does not grow. The words come first,"""
+        self.numbers = self._take(2 * program.places)
+        """and then the numbers of all places, as fractions."""
+        self.at_first = {self._number(place) + 1: 1 for place in range(program.places)}
         """What is not 0 in the heap at first."""
+        self.tables: list[int] = []
+        """The stores of answers."""
         self._code = [0] * of.HEADER
         self._shared: dict[str, int] = {}
-        self._read = self._places_read()
-        self._lay_out()
+        self._valued: dict[int, int] = {}
+        self._rows = [self._rows_of(number) for number in range(len(blocks))]
+        self.blocks_at, self.indexes = [0] * len(blocks), [0] * len(program.indexes)
+        self.questions, self.heads = [0] * len(program.questions), [0] * len(program.heads)
+        """The records of these, by their numbers."""
+        self._head_up(*self._in_order())
         self.code: Integers = np.array(self._code, dtype=np.int64)
 
-    def _places_read(self) -> set[int]:
-        program = self.program
-        read = {place for block in self.blocks for place in block.inputs}
-        for head in program.heads:
-            read |= {*head.values, *program.indexes[head.index].places}
-            read |= {place for item in program.questions[head.question].sums for place in item.terms}
-        return read
+    def width(self, record: int) -> int:
+        """How many words somebody reads."""
+        return self._code[record + of.WIDTH]
 
-    def _lay_out(self) -> None:
-        code, program = self._code, self.program
-        tokens, count = self._tokens()
-        features = self._features()
-        ops = self._words()
-        self.numbers = self._take(2 * program.places)
-        self.at_first = {self._number(place) + 1: 1 for place in range(program.places)}
-        code[of.TOKENS], code[of.TOKEN_WORDS] = self._put(tokens), count
-        code[of.FEATURES], code[of.FEATURES_END] = self._listed(features)
-        self._rows = [self._rows_of(number) for number in range(len(self.blocks))]
-        for number in range(len(self.blocks)):  # what is used at every token is together
-            self._block(number)
-        for number in range(len(program.indexes)):
-            self._index(number)
-        for number in range(len(program.questions)):
-            self._question(number)
-        for number in range(len(program.heads)):
-            self._head(number)
-        records = {of.BLOCK: self.blocks_at, of.HEAD: self.heads}
-        code[of.OPS], code[of.OPS_END] = self._listed([(what, records[what][number]) for what, number in ops])
-        past = [
-            (h,) for h, head in zip(self.heads, program.heads, strict=True) if not program.indexes[head.index].causal
-        ]
+    def _in_order(self) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:
+        """Make all records, those first that are used first; what to do at a position, and for the one before."""
+        ops: list[tuple[int, int]] = []
+        past: list[tuple[int, int]] = []
+        for stage in range(max(block.stage for block in self.blocks) + 1):
+            for number, block in enumerate(self.blocks):
+                if block.stage == stage:
+                    self.blocks_at[number] = self._block(number)
+                    ops.append((of.BLOCK, self.blocks_at[number]))
+            now = [(number, head) for number, head in enumerate(self.program.heads) if head.stage == stage]
+            keep = [ops if self.program.indexes[head.index].causal else past for _, head in now]
+            for (_, head), kept in zip(now, keep, strict=True):
+                if not self.indexes[head.index]:
+                    self.indexes[head.index] = self._index(head.index)
+                    kept.append((of.KEEP_KEY, self.indexes[head.index]))
+            for _, head in now:
+                if not self.questions[head.question]:
+                    self.questions[head.question] = self._question(head.question)
+                    ops.append((of.ASK, self.questions[head.question]))
+            for (number, _), kept in zip(now, keep, strict=True):
+                self.heads[number] = self._head(number)
+                kept.append((of.KEEP_VALUE, self.heads[number]))
+                ops.append((of.FIND, self.heads[number]))
+        return ops, past
+
+    def _head_up(self, ops: Iterable[tuple[int, int]], past: Iterable[tuple[int, int]]) -> None:
+        """Fill the beginning of the code."""
+        code, program, spots = self._code, self.program, self.spots
+        code[of.OPS], code[of.OPS_END] = self._listed(ops)
         code[of.PAST], code[of.PAST_END] = self._listed(past)
+        code[of.TOKENS], code[of.TOKEN_WORDS] = self._put(spots.tokens), spots.token_words
+        code[of.FEATURES], code[of.FEATURES_END] = self._listed(spots.features)
         code[of.LOGITS], code[of.LOGITS_END] = self._listed([(self._number(place),) for place in program.logits])
         code[of.ANSWER] = self.blocks_at[-1]
         widest = max((2 * len(index.places) for index in program.indexes), default=0)
         largest = max((6 * len(head.values) for head in program.heads), default=0)
         code[of.ROOM] = self._take(widest + largest)
-        code[of.ROOM_END], code[of.EVERY] = self.heap, self._take(1)
-        groups = [(code[index + of.GROUPED], self.width(index), self.width(index)) for index in self.indexes]
-        code[of.FOUND_BY_KEY], code[of.FOUND_BY_KEY_END] = self._listed([*groups, *self.tables])
-        code[of.INDEXES], code[of.HEADS] = len(program.indexes), len(program.heads)
-
-    def width(self, record: int) -> int:
-        """How many words somebody reads."""
-        return (self._code[record + of.KEY_END] - self._code[record + of.KEY]) // 2
+        code[of.ROOM_END], code[of.EVERY], code[of.FREE] = self.heap, self._take(1), self._take(3)
 
     def _put(self, numbers: Iterable[int]) -> int:
         """Put integers into the code; the address of the first."""
@@ -126,103 +124,35 @@ class Layout:
     def _number(self, place: int) -> int:
         return self.numbers + 2 * place
 
-    def _room(self, places: Iterable[int], wide: Iterable[int]) -> tuple[int, int]:
-        """Give words to places, some of which are wide; the first word, and how many."""
-        first, apart = self.heap, set(wide)
-        narrow = [place for place in places if place not in apart]
-        for k, place in enumerate(narrow):
-            self.where[place] = first + k // LANES, 2 * (k % LANES)
-        self._take(-(-len(narrow) // LANES))
-        for place in sorted(apart):
-            self.where[place] = self._take(2), WIDE
-        return first, self.heap - first
+    def _reader(self, pairs: Iterable[tuple[int, Spot]], width: int) -> tuple[int, int, int]:
+        """The beginning of a record that reads some places, each to a spot in so many words of its own."""
+        begin = len(self._code)
+        for part in moves([(self.spots.of[place], to) for place, to in pairs], width):
+            self._put([len(self._code) + 1 + 3 * len(part)])
+            self._listed(part)
+        return begin, width, self._take(width)
 
-    def _tokens(self) -> tuple[list[int], int]:
-        """The words of all tokens, and how many each has."""
-        embedding = self.program.embedding
-        places = [place for place in (embedding[0] if embedding else ()) if place in self._read]
-        wide = [place for place in places if any(token[place] not in (-1, 0, 1) for token in embedding)]
-        _, count = self._room(places, wide)
-        tokens = [0] * (len(embedding) * count)
-        for number, token in enumerate(embedding):
-            for place in places:
-                (word, shift), value = self.where[place], token[place]
-                if shift == WIDE:
-                    tokens[number * count + word], tokens[number * count + word + 1] = value.as_integer_ratio()
-                else:
-                    tokens[number * count + word] |= (value.numerator & 3) << shift
-        return tokens, count
+    def _located(self, places: Iterable[int], spots: Mapping[int, Spot], first: int = 0) -> tuple[int, int]:
+        """Where numbers are, as spots in words from some word on."""
+        return self._listed([(self._number(place), first + spots[place][0], spots[place][1]) for place in places])
 
-    def _features(self) -> list[tuple[int, ...]]:
-        """Position features and where they are."""
-        features = [item for item in self.program.features if item[3] in self._read]
-        self._room([item[3] for item in features], [item[3] for item in features if item[0] not in row.NARROW])
-        return [(*item[:3], *self.where[item[3]]) for item in features]
+    def _block(self, number: int) -> int:
+        block, (first, count), (reader, rows) = self.blocks[number], self.spots.made[number], self._rows[number]
+        table, known = self._table_of(block, first, count), self._take(1)
+        self.at_first[known] = of.UNDECIDED
+        narrow = self._is_narrow(number)
+        return self._put((*reader, first, count, table, known, block.answers, number, narrow, *rows))
 
-    def _words(self) -> list[tuple[int, int]]:
-        """Give words to all that blocks compute and heads find; what to do in which order."""
-        self._made: list[tuple[int, int]] = []
-        ops: list[tuple[int, int]] = []
-        stages = max(block.stage for block in self.blocks)
-        for stage in range(stages + 1):
-            for number, block in enumerate(self.blocks):
-                if block.stage == stage:
-                    places = [item.to for item in block.rows if item.to in self._read]
-                    made = self._room(places, places if number in self.wide_blocks else ())
-                    self._made.append((self._take(1), 1) if block.answers else made)
-                    ops.append((of.BLOCK, number))
-            for number, head in enumerate(self.program.heads):
-                if head.stage == stage:
-                    self._found(number)
-                    ops.append((of.HEAD, number))
-        return ops
-
-    def _found(self, number: int) -> None:
-        """Give words to what a head finds: copies of the words of its values, unless it is wide and they are not."""
-        head = self.program.heads[number]
-        if number in self.wide_heads:
-            self._room(head.found, head.found)
-            return
-        words = [word for word, _ in self._masked(head.values)]
-        first = self._take(len(words))
-        for value, place in zip(head.values, head.found, strict=True):
-            word, shift = self.where[value]
-            self.where[place] = first + words.index(word), shift
-
-    def _any_wide(self, places: Iterable[int]) -> bool:
-        return any(self.where[place][1] == WIDE for place in places)
-
-    def _masked(self, places: Iterable[int]) -> list[tuple[int, int]]:
-        """Words and masks that have these places."""
-        masks: dict[int, int] = {}
-        for word, shift in sorted(self.where[place] for place in set(places)):
-            masks[word] = ALL if shift == WIDE else masks.get(word, 0) | 3 << shift
-            if shift == WIDE:
-                masks[word + 1] = ALL
-        return list(masks.items())
-
-    def _reader(self, places: Iterable[int]) -> tuple[int, int, int]:
-        """The beginning of a record that reads some places."""
-        masks = self._masked(places)
-        return *self._listed(masks), self._take(len(masks))
-
-    def _located(self, places: Sequence[int], among: Sequence[int] | None = None) -> tuple[int, int]:
-        """Where places are: in words of the heap, or, by number, among some words."""
-        words = [self.where[place][0] if among is None else among.index(self.where[place][0]) for place in places]
-        pairs = zip(places, words, strict=True)
-        return self._listed([(self._number(place), word, self.where[place][1]) for place, word in pairs])
-
-    def _block(self, number: int) -> None:
-        block, (first, count) = self.blocks[number], self._made[number]
-        recalled = (*self._reader(block.inputs), first, count, self._table_of(block, first, count), self._take(1))
-        self.at_first[recalled[-1]] = of.UNDECIDED
-        self.blocks_at.append(self._put((*recalled, *self._rows[number], block.answers, number)))
-
-    def _rows_of(self, number: int) -> tuple[int, ...]:
-        """The rows of a block, what it reads and writes, whether rows keep their sums, and drafts."""
-        block, (first, count) = self.blocks[number], self._made[number]
-        keeps, draft = self._is_narrow(number), self._take(count)
-        return *(self._changing(block, draft - first) if keeps else self._computing(block)), keeps, draft
+    def _rows_of(self, number: int) -> tuple[tuple[int, int, int], tuple[int, ...]]:
+        """How a block reads, and all that it takes to compute it."""
+        block = self.blocks[number]
+        own, width = gathered(block.inputs, self.spots.of)
+        reader = self._reader(own.items(), width)
+        if self._is_narrow(number):
+            return reader, self._changing(block, own, width, self.spots.made[number])
+        rows = self._listed([self._row(item.to, item.activation, item.sum) for item in block.rows])
+        write = self._located([item.to for item in block.rows if item.to in self.spots.read], self.spots.of)
+        return reader, (*rows, *self._located(block.inputs, own, reader[2]), *write)
 
     def _is_narrow(self, number: int) -> bool:
         """Whether a block reads and writes -1, 0 and 1, and its sums are integers that always fit."""
@@ -233,29 +163,31 @@ class Layout:
             if any(weight.denominator != 1 for weight in (item.sum.bias, *weights.values())):
                 return False
             most[item.to] = abs(item.sum.bias) + sum(abs(weight) * most[place] for place, weight in weights.items())
-        return number not in self.wide_blocks and not self._any_wide(block.inputs) and max(most.values()) < SAFE
+        return number not in self.wide_blocks and not self.spots.any_wide(block.inputs) and max(most.values()) < SAFE
 
-    def _changing(self, block: Block, draft: int) -> tuple[int, ...]:
-        """Rows that keep their sums, and what they read; drafts of their words are so far away from the words."""
-        own = {place: self._take(1) for place in block.inputs} | {item.to: self._take(2) for item in block.rows}
-        readers: dict[int, list[tuple[int, int]]] = {place: [] for place in own}
+    def _changing(self, block: Block, own: Mapping[int, Spot], width: int, made: tuple[int, int]) -> tuple[int, ...]:
+        """Rows that keep their sums, and who reads what."""
+        numbers = {item.to: k for k, item in enumerate(block.rows)}
+        count, words = len(numbers), (len(numbers) + changes.IN_WORD) >> changes.BITS
+        before, sums, results = self._take(width), self._take(count), self._take(count)
+        changed, draft = self._take(words), self._take(made[1])
+        readers: dict[int, list[tuple[int, int]]] = {place: [] for place in (*own, *numbers)}
         for item in block.rows:
-            self.at_first[own[item.to]] = int(item.sum.bias)
+            at = numbers[item.to]
+            self.at_first[sums + at] = int(item.sum.bias)
+            word = changed + (at >> changes.BITS)  # at first, all rows are to be computed
+            self.at_first[word] = self.at_first.get(word, 0) | 1 << (at & changes.IN_WORD)
             for place, weight in item.sum.terms.items():
-                readers[place].append((own[item.to], int(weight)))
+                readers[place].append((at, int(weight)))
         ends = {place: self._listed(pairs) for place, pairs in readers.items()}
-        inputs = [(own[place], *self.where[place], *ends[place]) for place in block.inputs]
+        lanes = [(0, 0)] * (width * LANES)
+        for place, (word, shift) in own.items():
+            lanes[word * LANES + shift // 2] = ends[place]
         rows: list[tuple[int, ...]] = []
         for item in block.rows:
-            word, shift = self.where[item.to] if item.to in self._read else (0, -1)
-            rows.append((own[item.to], word + draft, shift, *ends[item.to], item.activation, self._number(item.to)))
-        return *self._listed(rows), *self._listed(inputs), 0, 0
-
-    def _computing(self, block: Block) -> tuple[int, ...]:
-        """Rows that are computed anew, what they read, and what they write."""
-        rows = self._listed([self._row(item.to, item.activation, item.sum) for item in block.rows])
-        write = self._located([item.to for item in block.rows if item.to in self._read])
-        return *rows, *self._located(block.inputs), *write
+            to, shift = self.spots.of[item.to] if item.to in self.spots.read else (made[0], -1)
+            rows.append((item.activation, draft + to - made[0], shift, self._number(item.to), *ends[item.to]))
+        return self._listed(rows)[0], self._listed(lanes)[0], before, sums, results, changed, words, draft
 
     def _row(self, to: int, activation: int, item: Sum) -> tuple[int, ...]:
         over, weights, (bias,) = _scaled([item])
@@ -263,83 +195,92 @@ class Layout:
         large = sum(map(abs, weights)) * row.SMALL + abs(bias) >= SAFE
         return self._number(to), activation, bias, over, large, *entries
 
+    def _store(
+        self, state: int, width: int, columns: Sequence[tuple[int, int]], most: int = SAFE, *, hashed: bool = True
+    ) -> int:
+        """A store of entries, of which the first column is."""
+        in_all = sum(stride for _, stride in columns)
+        return self._put((state, width, columns[0][1], hashed, most, in_all, *self._listed(columns)))
+
     def _table_of(self, block: Block, first: int, count: int) -> int:
         """The table of a block: the same for blocks that make the same words of the same words."""
-        masks = self._masked(block.inputs)
-        words = [word for word, _ in masks]
-        names: dict[int, object] = {
-            place: (words.index(self.where[place][0]), self.where[place][1]) for place in block.inputs
-        }
-        names |= {item.to: k for k, item in enumerate(block.rows)}
+        own, width = gathered(block.inputs, self.spots.of)
+        names: dict[int, object] = {**own, **{item.to: k for k, item in enumerate(block.rows)}}
         rows = [
             (item.activation, item.sum.bias, sorted((str(names[k]), w) for k, w in item.sum.terms.items()))
             for item in block.rows
         ]
-        read = [(k, self.where[item.to]) for k, item in enumerate(block.rows) if item.to in self._read]
+        read = [(k, self.spots.of[item.to]) for k, item in enumerate(block.rows) if item.to in self.spots.read]
         writes = [(k, word - first, shift) for k, (word, shift) in read]
-        signature = repr(([mask for _, mask in masks], rows, writes, block.answers))
+        signature = repr((width, rows, writes, block.answers))
         if signature not in self._shared:
-            self._shared[signature] = self._take(of.TABLE_SIZE)
-            self.tables.append((self._shared[signature], len(masks), len(masks) + count))
+            state = self._take(of.STATE_SIZE)
+            self._shared[signature] = self._store(state, width, [(state + of.ENTRIES, width + count)], MOST_ANSWERS)
+            self.tables.append(self._shared[signature])
         return self._shared[signature]
 
-    def _index(self, number: int) -> None:
-        index = self.program.indexes[number]
-        reader, words = self._reader(index.places), [word for word, _ in self._masked(index.places)]
-        parts, state = self._located(index.places, words), self._take(of.GROUPS)
-        wide, kinds = self._any_wide(index.places), self._take(of.MOST_KINDS * len(words))
-        self.indexes.append(self._put((*reader, *parts, wide, index.causal, state, kinds, number)))
+    def _index(self, number: int) -> int:
+        places = self.program.indexes[number].places
+        own, width = gathered(places, self.spots.of)
+        reader, parts = self._reader(own.items(), width), self._located(places, own)
+        groups, valued = self._take(of.GROUPS_SIZE), self._valued
+        columns = [(groups + of.ENTRIES, width), (groups + of.PLACES, of.PLACE)]
+        for head, item in enumerate(self.program.heads):
+            if item.index == number:
+                valued[head] = self._take(of.VALUED_SIZE)
+                columns.append((valued[head] + of.VALUE, 1 + gathered(item.values, self.spots.of)[1]))
+        store = self._store(groups, width, columns)
+        return self._put((*reader, *parts, self.spots.any_wide(places), store, self._take(of.MOST_KINDS * width)))
 
-    def _question(self, number: int) -> None:
-        question = self.program.questions[number]
-        index = self.program.indexes[question.index]
+    def _question(self, number: int) -> int:
+        question, spots = self.program.questions[number], self.spots
+        parts = self.program.indexes[question.index].places
         over, weights, biases = _scaled(question.sums)
-        places = [place for item in question.sums for place in item.terms]
+        asked = [next(iter(item.terms), None) for item in question.sums]
         given = iter(weights)
+        sizes = [bias if place is None else next(given) for place, bias in zip(asked, biases, strict=True)]
         asks = [
-            (*self.where[next(iter(item.terms))], next(given), 0) if item.terms else (0, 0, 0, bias)
-            for item, bias in zip(question.sums, biases, strict=True)
+            (0, 0, 0, size) if place is None else (*spots.of[place], size, 0)
+            for place, size in zip(asked, sizes, strict=True)
         ]
         fits = sum(map(abs, (*weights, *biases))) < row.SMALL
-        plain = fits and not self._any_wide((*places, *index.places)) and not question.time
-        room = self._take(len(index.places)), self._take(len(self._masked(index.places))), self._take(5)
-        signs = self._signs(index, asks) if plain else (0, 0, 0, 0, 0)
-        ends = (self._listed(asks)[0], *room, *signs)
+        narrow = not spots.any_wide([*parts, *(place for place in asked if place is not None)])
+        plain = fits and narrow and not question.time
+        own, width = gathered(parts, spots.of)
+        pairs = [(place, own[part]) for part, place in zip(parts, asked, strict=True) if place is not None]
+        reader = self._reader(pairs, width) if plain else (0, 0, 0)
+        room = self._take(len(parts)), self._take(width), self._take(of.FOUND_SIZE)
+        asking = [(own[part], place is None, size) for part, place, size in zip(parts, asked, sizes, strict=True)]
+        signs = self._signs(asking, width) if plain else (0, 0, 0)
         what = (self.indexes[question.index], plain, question.time * over)
-        self.questions.append(self._put((*self._reader(places), *what, *ends)))
+        return self._put((*reader, *what, self._listed(asks)[0], *room, *signs))
 
-    def _signs(self, index: TableIndex, asks: Sequence[tuple[int, int, int, int]]) -> tuple[int, int, int, int, int]:
-        """The signs of a plain question: constants, copies, and sizes."""
-        words = [word for word, _ in self._masked(index.places)]
-        constant = [0] * len(words)
-        runs: dict[tuple[int, int, int, bool], int] = {}
+    def _signs(self, asks: Iterable[tuple[Spot, bool, int]], width: int) -> tuple[int, int, int]:
+        """The signs of a plain question: for each word, those of constants, and which change; and sizes."""
+        turned = [[0, 0] for _ in range(width)]
         sizes: dict[tuple[int, int], int] = {}
-        for place, (word, shift, weight, bias) in zip(index.places, asks, strict=True):
-            to, lane = words.index(self.where[place][0]), self.where[place][1]
-            if weight:
-                run = word, lane - shift, to, weight < 0
-                runs[run] = runs.get(run, 0) | 3 << shift
-            else:
-                constant[to] |= (0 if not bias else 1 if bias > 0 else 3) << lane
-            size = abs(weight or bias), to
-            sizes[size] = sizes.get(size, 0) | 1 << lane
-        copies = [(word, mask, shift, to, negative) for (word, shift, to, negative), mask in runs.items()]
-        alike = [(size, to, mask) for (size, to), mask in sizes.items()]
-        return self._put(constant), *self._listed(copies), *self._listed(alike)
+        for (word, shift), constant, size in asks:
+            if constant:
+                turned[word][0] |= (0 if not size else 1 if size > 0 else 3) << shift
+            elif size < 0:
+                turned[word][1] |= 1 << shift
+            sizes[abs(size), word] = sizes.get((abs(size), word), 0) | 1 << shift
+        return self._listed(turned)[0], *self._listed([(*size, mask) for size, mask in sizes.items()])
 
-    def _head(self, number: int) -> None:
-        head = self.program.heads[number]
+    def _head(self, number: int) -> int:
+        head, spots = self.program.heads[number], self.spots
         choice = CHOICES.get(head.head.weighting.choice, finding.AVERAGE)
         time = self.program.questions[head.question].time
         mean = choice == finding.AVERAGE and time == 0
         later = time > 0 or (time == 0 and choice == finding.RIGHTMOST)
-        words = [word for word, _ in self._masked(head.values)]
-        ends = (*self._located(head.values, words), *self._located(head.found))
-        first = min((self.where[place][0] for place in head.found), default=0)
+        own, width = gathered(head.values, spots.of)
+        reader = self._reader(own.items(), width)
+        ends = (*self._located(head.values, own), *self._located(head.found, spots.of))
+        first = min((spots.of[place][0] for place in head.found), default=0)
         what = (self.indexes[head.index], self.questions[head.question], choice, later, mean, *ends, first)
-        self.heads.append(
-            self._put((*self._reader(head.values), *what, number in self.wide_heads, self._take(5), number))
-        )
+        sums = self._take(of.STATE_SIZE)
+        store = self._store(sums, 0, [(sums + of.ENTRIES, 2 * len(head.values))], hashed=False)
+        return self._put((*reader, *what, number in self.wide_heads, self._valued[number], store, number))
 
 
 def _scaled(sums: Sequence[Sum]) -> tuple[int, list[int], list[int]]:

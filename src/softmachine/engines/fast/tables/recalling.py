@@ -13,7 +13,8 @@ from softmachine.engines.fast.indexes.groups import compared, integer
 from softmachine.engines.fast.indexes.kernels import Integers, kernel
 from softmachine.engines.fast.tables import records as of
 from softmachine.engines.fast.tables.changes import catch_up
-from softmachine.engines.fast.tables.entries import find, slot_of
+from softmachine.engines.fast.tables.entries import find, insert
+from softmachine.engines.fast.tables.gathering import gather
 from softmachine.engines.fast.tables.pointers import inlined
 from softmachine.engines.fast.tables.rows import compute
 
@@ -23,21 +24,16 @@ TIED, TOO_LARGE = -1, -2
 @inlined
 def recall(block: int, code: Integers, heap: Integers) -> int:
     """Let the words of a block be what they have to be; the status that this leads to."""
-    begin, last, every = code[block + of.KEY], code[block + of.LAST], heap[code[of.EVERY]] == 1
-    width, known, unlike = (code[block + of.KEY_END] - begin) // 2, code[block + of.KNOWN], integer(0)
-    for k in range(width):
-        word = heap[code[begin + 2 * k]] & code[begin + 2 * k + 1]
-        unlike |= word ^ heap[last + k]
-        heap[last + k] = word
-    if every:
+    known, new = code[block + of.KNOWN], gather(block, code, heap)
+    if heap[code[of.EVERY]] == 1:
         return worked_out(block, code, heap)
-    if unlike == 0 and heap[known] >= 0:
+    if not new and heap[known] >= 0:
         return status.RUNNING
-    first, count, table = code[block + of.WORD], code[block + of.WORDS], code[block + of.TABLE]
-    heap[known] = find(table, heap[known] + 1, last, width, width + count, heap)
+    width, first, count = code[block + of.WIDTH], code[block + of.WORD], code[block + of.WORDS]
+    heap[known] = find(code[block + of.TABLE], heap[known] + 1, code[block + of.LAST], code, heap)
     if heap[known] < 0:
         return learn(block, code, heap)
-    answer = heap[table + of.ENTRIES] + heap[known] * (width + count) + width
+    answer = heap[code[code[block + of.TABLE] + of.STATE] + of.ENTRIES] + heap[known] * (width + count) + width
     for k in range(count):
         heap[first + k] = heap[answer + k]
     return status.RUNNING
@@ -46,21 +42,17 @@ def recall(block: int, code: Integers, heap: Integers) -> int:
 @kernel
 def learn(block: int, code: Integers, heap: Integers) -> int:
     """Compute a block, and remember what it makes; the status that this leads to."""
-    table, last = code[block + of.TABLE], code[block + of.LAST]
-    number = heap[table + of.USED]
-    if number == heap[table + of.CAPACITY]:
-        return int(status.FULL + code[of.INDEXES] + code[of.HEADS] + code[block + of.BLOCK_NUMBER])
-    found = worked_out(block, code, heap)
+    found, store = worked_out(block, code, heap), code[block + of.TABLE]
     if found != status.RUNNING:
         return found
-    width, count = (code[block + of.KEY_END] - code[block + of.KEY]) // 2, code[block + of.WORDS]
-    at = heap[table + of.ENTRIES] + number * (width + count)
-    heap[slot_of(table, last, width, width + count, heap)] = number
-    for k in range(width):
-        heap[at + k] = heap[last + k]
+    number = insert(store, code[block + of.LAST], code, heap)
+    if number < 0:
+        return status.FULL
+    width, count = code[block + of.WIDTH], code[block + of.WORDS]
+    answer = heap[code[store + of.STATE] + of.ENTRIES] + number * (width + count) + width
     for k in range(count):
-        heap[at + width + k] = heap[code[block + of.WORD] + k]
-    heap[code[block + of.KNOWN]], heap[table + of.USED], heap[table + of.FILLED] = number, number + 1, number + 1
+        heap[answer + k] = heap[code[block + of.WORD] + k]
+    heap[code[block + of.KNOWN]] = number
     return status.RUNNING
 
 
@@ -77,14 +69,15 @@ def worked_out(block: int, code: Integers, heap: Integers) -> int:
 @kernel
 def largest_logit(code: Integers, heap: Integers) -> int:
     """The output of the largest logit; TIED if there are several, TOO_LARGE if that cannot be said."""
-    first, out, ties = code[of.LOGITS], 0, 1
+    first, out, ties = code[of.LOGITS], integer(0), integer(1)
+    n, d = heap[code[first]], heap[code[first] + 1]
     for o in range(1, code[of.LOGITS_END] - first):
-        one, other = code[first + o], code[first + out]
-        sign, bad = compared(heap[one], heap[one + 1], heap[other], heap[other + 1])
+        p, q = heap[code[first + o]], heap[code[first + o] + 1]
+        sign, bad = compared(p, q, n, d)
         if bad:
             return TOO_LARGE
         if sign > 0:
-            out, ties = o, 1
+            out, ties, n, d = integer(o), integer(1), p, q
         elif sign == 0:
             ties += 1
     return out if ties == 1 else TIED

@@ -6,7 +6,10 @@ round, so that words are what is compared, hashed and remembered.
 
 from __future__ import annotations
 
+from llvmlite.ir import Constant, IntType
+
 from softmachine.engines.fast.indexes.kernels import Integers, kernel
+from softmachine.engines.fast.tables.pointers import machine_instruction
 
 LANES = 31
 WIDE = -1
@@ -56,17 +59,16 @@ def kind_of(word: int) -> int:
     return (word | (word >> 1)) & EVERY_OTHER
 
 
-@kernel
-def negated(word: int) -> int:
-    """The same numbers, all narrow, with other signs."""
-    return word ^ ((word & EVERY_OTHER) << 1)
-
-
-@kernel
 def how_many(bits: int) -> int:
-    """How many bits are 1, of every other one."""
-    bits = (bits & 0x1111111111111111) + ((bits >> 2) & 0x1111111111111111)
-    bits = (bits + (bits >> 4)) & 0x0F0F0F0F0F0F0F0F
-    bits += bits >> 8
-    bits += bits >> 16
-    return (bits + (bits >> 32)) & 0x7F
+    """How many bits are 1."""
+    return int(bits).bit_count()
+
+
+def first_bit(bits: int) -> int:
+    """Which bit is the first that is 1, of those of a number that is not 0."""
+    bits = int(bits)
+    return (bits & -bits).bit_length() - 1
+
+
+machine_instruction(how_many, lambda builder, bits: builder.ctpop(bits))
+machine_instruction(first_bit, lambda builder, bits: builder.cttz(bits, Constant(IntType(1), 1)))

@@ -1,0 +1,72 @@
+"""Numbers of many words, gathered into few: how blocks, indexes, questions and heads read.
+
+Who reads numbers has words of its own. What it reads of one word is moved there as a whole, to where there is room.
+Equal words are equal numbers, and the other way round, so that what was read is compared, hashed and kept word by word.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from itertools import count
+
+from softmachine.engines.fast.indexes.groups import integer
+from softmachine.engines.fast.indexes.kernels import Integers
+from softmachine.engines.fast.tables import records as of
+from softmachine.engines.fast.tables.pointers import inlined
+from softmachine.engines.fast.tables.words import ALL, LANES, WIDE
+
+Spot = tuple[int, int]
+"""Where a number is: its word, and the shift there; `WIDE`, if the word and the next one are the number."""
+
+
+def gathered(places: Iterable[int], where: Mapping[int, Spot]) -> tuple[dict[int, Spot], int]:
+    """Where places are once they are gathered, in words that count from 0; and how many words that takes."""
+    found: dict[int, Spot] = {}
+    taken: list[int] = []  # of each word a bit for each lane
+    lanes: dict[int, dict[int, int]] = {}  # of each word that is read, the lanes and their places
+    wide = []
+    for place in places:
+        word, shift = where[place]
+        if shift == WIDE:
+            wide.append(place)
+        else:
+            lanes.setdefault(word, {})[shift // 2] = place
+    for read in lanes.values():
+        first, span = min(read), max(read) - min(read)
+        shape = sum(1 << (lane - first) for lane in read)
+        for to in count():
+            taken += [0] * (to == len(taken))
+            move = next((move for move in range(LANES - span) if not taken[to] & shape << move), None)
+            if move is not None:
+                taken[to] |= shape << move
+                found |= {place: (to, 2 * (lane - first + move)) for lane, place in read.items()}
+                break
+    found |= {place: (len(taken) + 2 * k, WIDE) for k, place in enumerate(wide)}
+    return found, len(taken) + 2 * len(wide)
+
+
+def moves(pairs: Iterable[tuple[Spot, Spot]], words: int) -> list[list[tuple[int, int, int]]]:
+    """How numbers come from one spot to another: for each word a list of words, masks, and shifts to the left."""
+    found: list[dict[Spot, int]] = [{} for _ in range(words)]
+    for (word, shift), (to, there) in pairs:
+        if shift == WIDE:
+            found[to][word, 0] = found[to + 1][word + 1, 0] = ALL
+        else:
+            found[to][word, there - shift] = found[to].get((word, there - shift), 0) | 3 << shift
+    return [[(word, mask, shift) for (word, shift), mask in sorted(part.items())] for part in found]
+
+
+@inlined
+def gather(reader: int, code: Integers, heap: Integers) -> bool:
+    """Let the words of a reader be what there is to read; whether that is new."""
+    at, last, unlike = code[reader + of.KEY], code[reader + of.LAST], integer(0)
+    for k in range(code[reader + of.WIDTH]):
+        end, word = code[at], integer(0)
+        at += 1
+        while at < end:
+            part, shift = heap[code[at]] & code[at + 1], code[at + 2]
+            word |= part << shift if shift >= 0 else part >> -shift
+            at += 3
+        unlike |= word ^ heap[last + k]
+        heap[last + k] = word
+    return bool(unlike != 0)
