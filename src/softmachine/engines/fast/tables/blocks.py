@@ -2,7 +2,7 @@
 
 Between the heads of one layer and those of the next there are rows that read one another. Those that are connected in
 this way are a block; what it reads are places of other stages. A block that reads nothing but what another one reads is
-part of that one. No block reads another one of its stage.
+part of that one, and blocks that read little are one. No block reads another one of its stage.
 """
 
 from __future__ import annotations
@@ -11,6 +11,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from softmachine.engines.fast.tables.program import Program, Row
+
+
+LITTLE = 8
+"""Blocks that read so many numbers together are one: looking an answer up takes as long as computing some."""
 
 
 @dataclass(frozen=True)
@@ -59,9 +63,9 @@ def blocks_of(program: Program) -> list[Block]:
 def _needed(program: Program) -> list[Row]:
     """The rows that something depends on, and constant units, which may be asked for all the same."""
     needed = {*program.logits, *(row.to for row in program.rows if not row.sum.terms)}
-    for head in program.heads:
-        needed |= {*head.values, *program.indexes[head.index].places}
-        needed |= {place for item in program.questions[head.question].sums for place in item.terms}
+    for lookup in program.lookups:
+        needed |= {*lookup.values, *program.indexes[lookup.index].places}
+        needed |= {place for item in program.questions[lookup.question].sums for place in item.terms}
     kept = []
     for row in reversed(program.rows):
         if row.to in needed:
@@ -86,15 +90,15 @@ class _Part:
 
 
 def _joined(program: Program, parts: Sequence[_Part]) -> list[Block]:
-    """Blocks, of which none reads only what another of its stage reads; but for the one with the logits.
+    """Blocks, of which none reads only what another of its stage reads, or little; but for the one with the logits.
 
-    Nor are there two that read one and the same block, or what one head found, or the token, or the position: taken
+    Nor are there two that read one and the same block, or what was looked up together, or the token, or the position: taken
     together, they have no more different inputs than that has values.
     """
     order = {row.to: k for k, row in enumerate(program.rows)}
     source: dict[int, object] = dict.fromkeys(program.embedding[0] if program.embedding else (), "token")
     source |= {place: "position" for *_, place in program.features}
-    source |= {place: head for head in program.heads for place in head.found}
+    source |= {place: lookup for lookup in program.lookups for place in lookup.found}
     found: list[_Part] = []
     for stage in range(max((part.stage for part in parts), default=0) + 1):
         here: list[_Part] = []
@@ -103,7 +107,7 @@ def _joined(program: Program, parts: Sequence[_Part]) -> list[Block]:
             sources = {source[place] for place in part.inputs}
             for other in () if part.answers else here:
                 same = sources == {source[place] for place in other.inputs}
-                if same or part.inputs <= other.inputs:
+                if same or part.inputs <= other.inputs or len(part.inputs | other.inputs) <= LITTLE:
                     other.rows += part.rows
                     other.inputs |= part.inputs
                     break

@@ -20,8 +20,8 @@ from softmachine.engines.fast.tables.gathering import gather
 from softmachine.engines.fast.tables.pointers import inlined
 from softmachine.engines.fast.tables.words import kind_of, number_at, write_number
 
-ODD_HEAD = 500_000
-"""A head that finds other numbers than -1, 0 and 1 is said by its number and this; a block by its number."""
+ODD_LOOKUP = 500_000
+"""A lookup that finds other numbers than -1, 0 and 1 is said by its number and this; a block by its number."""
 
 
 @inlined
@@ -223,5 +223,5 @@ def give(head: int, count: int, total: int, code: Integers, heap: Integers) -> i
             if bad:
                 return status.TOO_LARGE
         if not write_number(heap, code[k + 1], code[k + 2], n, d):
-            return int(status.REPLAN + ODD_HEAD + code[head + of.HEAD_NUMBER])
+            return int(status.REPLAN + ODD_LOOKUP + code[head + of.LOOKUP_NUMBER])
     return status.RUNNING

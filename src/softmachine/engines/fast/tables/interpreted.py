@@ -12,7 +12,7 @@ from functools import cached_property
 from softmachine.engines.fast.analysis.grids import HORIZON
 from softmachine.engines.fast.indexes.kernels import Integers
 from softmachine.engines.fast.tables.blocks import Block, blocks_of
-from softmachine.engines.fast.tables.heads import ODD_HEAD
+from softmachine.engines.fast.tables.heads import ODD_LOOKUP
 from softmachine.engines.fast.tables.layout import Layout
 from softmachine.engines.fast.tables.memory import TableMemory
 from softmachine.engines.fast.tables.program import Program, tabulate
@@ -39,12 +39,12 @@ class Interpreted:
     Args:
         program: Its rows and heads.
         wide_blocks: The blocks that do not only compute -1, 0 and 1, as far as is known.
-        wide_heads: The heads that do not only find -1, 0 and 1, as far as is known.
+        wide_lookups: The lookups that do not only find -1, 0 and 1, as far as is known.
     """
 
     program: Program
     wide_blocks: frozenset[int] = frozenset()
-    wide_heads: frozenset[int] = frozenset()
+    wide_lookups: frozenset[int] = frozenset()
 
     text = TEXT
     proof = None
@@ -59,7 +59,7 @@ class Interpreted:
     @cached_property
     def layout(self) -> Layout:
         """Where everything is."""
-        return Layout(self.program, self.blocks, self.wide_blocks, self.wide_heads)
+        return Layout(self.program, self.blocks, self.wide_blocks, self.wide_lookups)
 
     @property
     def data(self) -> tuple[Integers, ...]:
@@ -69,7 +69,7 @@ class Interpreted:
     @cached_property
     def plainest(self) -> Interpreted:
         """The same before anything turned out to be wide: a saved run begins with that."""
-        return Interpreted(self.program) if self.wide_blocks or self.wide_heads else self
+        return Interpreted(self.program) if self.wide_blocks or self.wide_lookups else self
 
     def memory(self) -> TableMemory:
         """Fresh memory for a run."""
@@ -77,8 +77,8 @@ class Interpreted:
 
     def replanned(self, number: int) -> Interpreted:
         """The same with room for other numbers than -1, 0 and 1 where such a number turned up."""
-        if number >= ODD_HEAD:
-            return replace(self, wide_heads=self.wide_heads | {number - ODD_HEAD})
+        if number >= ODD_LOOKUP:
+            return replace(self, wide_lookups=self.wide_lookups | {number - ODD_LOOKUP})
         return replace(self, wide_blocks=self.wide_blocks | {number})
 
     def explanation(self) -> list[tuple[str, str, str, str]]:

@@ -33,18 +33,18 @@ class Layout:
         program: The program.
         blocks: Its blocks.
         wide_blocks: The blocks that compute other numbers than -1, 0 and 1.
-        wide_heads: The heads that find other numbers.
+        wide_lookups: The lookups that find other numbers.
 
     Raises:
         Declined: If weights do not fit.
     """
 
     def __init__(
-        self, program: Program, blocks: Sequence[Block], wide_blocks: frozenset[int], wide_heads: frozenset[int]
+        self, program: Program, blocks: Sequence[Block], wide_blocks: frozenset[int], wide_lookups: frozenset[int]
     ) -> None:
         self.program, self.blocks = program, blocks
-        self.wide_blocks, self.wide_heads = wide_blocks, wide_heads
-        self.spots = Spots(program, blocks, wide_blocks, wide_heads)
+        self.wide_blocks, self.wide_lookups = wide_blocks, wide_lookups
+        self.spots = Spots(program, blocks, wide_blocks, wide_lookups)
         self.heap = self.spots.words
         """How much of the heap is taken by what does not grow. The words come first,"""
         self.numbers = self._take(2 * program.places)
@@ -58,7 +58,7 @@ class Layout:
         self._valued: dict[int, int] = {}
         self._rows = [self._rows_of(number) for number in range(len(blocks))]
         self.blocks_at, self.indexes = [0] * len(blocks), [0] * len(program.indexes)
-        self.questions, self.heads = [0] * len(program.questions), [0] * len(program.heads)
+        self.questions, self.lookups = [0] * len(program.questions), [0] * len(program.lookups)
         """The records of these, by their numbers."""
         self._head_up(*self._in_order())
         self.code: Integers = np.array(self._code, dtype=np.int64)
@@ -76,20 +76,20 @@ class Layout:
                 if block.stage == stage:
                     self.blocks_at[number] = self._block(number)
                     ops.append((of.BLOCK, self.blocks_at[number]))
-            now = [(number, head) for number, head in enumerate(self.program.heads) if head.stage == stage]
-            keep = [ops if self.program.indexes[head.index].causal else past for _, head in now]
-            for (_, head), kept in zip(now, keep, strict=True):
-                if not self.indexes[head.index]:
-                    self.indexes[head.index] = self._index(head.index)
-                    kept.append((of.KEEP_KEY, self.indexes[head.index]))
-            for _, head in now:
-                if not self.questions[head.question]:
-                    self.questions[head.question] = self._question(head.question)
-                    ops.append((of.ASK, self.questions[head.question]))
+            now = [(number, lookup) for number, lookup in enumerate(self.program.lookups) if lookup.stage == stage]
+            keep = [ops if self.program.indexes[lookup.index].causal else past for _, lookup in now]
+            for (_, lookup), kept in zip(now, keep, strict=True):
+                if not self.indexes[lookup.index]:
+                    self.indexes[lookup.index] = self._index(lookup.index)
+                    kept.append((of.KEEP_KEY, self.indexes[lookup.index]))
+            for _, lookup in now:
+                if not self.questions[lookup.question]:
+                    self.questions[lookup.question] = self._question(lookup.question)
+                    ops.append((of.ASK, self.questions[lookup.question]))
             for (number, _), kept in zip(now, keep, strict=True):
-                self.heads[number] = self._head(number)
-                kept.append((of.KEEP_VALUE, self.heads[number]))
-                ops.append((of.FIND, self.heads[number]))
+                self.lookups[number] = self._lookup(number)
+                kept.append((of.KEEP_VALUE, self.lookups[number]))
+                ops.append((of.FIND, self.lookups[number]))
         return ops, past
 
     def _head_up(self, ops: Iterable[tuple[int, int]], past: Iterable[tuple[int, int]]) -> None:
@@ -102,7 +102,7 @@ class Layout:
         code[of.LOGITS], code[of.LOGITS_END] = self._listed([(self._number(place),) for place in program.logits])
         code[of.ANSWER] = self.blocks_at[-1]
         widest = max((2 * len(index.places) for index in program.indexes), default=0)
-        largest = max((6 * len(head.values) for head in program.heads), default=0)
+        largest = max((6 * len(lookup.values) for lookup in program.lookups), default=0)
         code[of.ROOM] = self._take(widest + largest)
         code[of.ROOM_END], code[of.EVERY], code[of.FREE] = self.heap, self._take(1), self._take(3)
 
@@ -225,10 +225,10 @@ class Layout:
         reader, parts = self._reader(own.items(), width), self._located(places, own)
         groups, valued = self._take(of.GROUPS_SIZE), self._valued
         columns = [(groups + of.ENTRIES, width), (groups + of.PLACES, of.PLACE)]
-        for head, item in enumerate(self.program.heads):
-            if item.index == number:
-                valued[head] = self._take(of.VALUED_SIZE)
-                columns.append((valued[head] + of.VALUE, 1 + gathered(item.values, self.spots.of)[1]))
+        for k, lookup in enumerate(self.program.lookups):
+            if lookup.index == number:
+                valued[k] = self._take(of.VALUED_SIZE)
+                columns.append((valued[k] + of.VALUE, 1 + gathered(lookup.values, self.spots.of)[1]))
         store = self._store(groups, width, columns)
         return self._put((*reader, *parts, self.spots.any_wide(places), store, self._take(of.MOST_KINDS * width)))
 
@@ -267,20 +267,20 @@ class Layout:
             sizes[abs(size), word] = sizes.get((abs(size), word), 0) | 1 << shift
         return self._listed(turned)[0], *self._listed([(*size, mask) for size, mask in sizes.items()])
 
-    def _head(self, number: int) -> int:
-        head, spots = self.program.heads[number], self.spots
-        choice = CHOICES.get(head.head.weighting.choice, finding.AVERAGE)
-        time = self.program.questions[head.question].time
+    def _lookup(self, number: int) -> int:
+        lookup, spots = self.program.lookups[number], self.spots
+        choice = CHOICES.get(lookup.choice, finding.AVERAGE)
+        time = self.program.questions[lookup.question].time
         mean = choice == finding.AVERAGE and time == 0
         later = time > 0 or (time == 0 and choice == finding.RIGHTMOST)
-        own, width = gathered(head.values, spots.of)
+        own, width = gathered(lookup.values, spots.of)
         reader = self._reader(own.items(), width)
-        ends = (*self._located(head.values, own), *self._located(head.found, spots.of))
-        first = min((spots.of[place][0] for place in head.found), default=0)
-        what = (self.indexes[head.index], self.questions[head.question], choice, later, mean, *ends, first)
+        ends = (*self._located(lookup.values, own), *self._located(lookup.found, spots.of))
+        first = min((spots.of[place][0] for place in lookup.found), default=0)
+        what = (self.indexes[lookup.index], self.questions[lookup.question], choice, later, mean, *ends, first)
         sums = self._take(of.STATE_SIZE)
-        store = self._store(sums, 0, [(sums + of.ENTRIES, 2 * len(head.values))], hashed=False)
-        return self._put((*reader, *what, number in self.wide_heads, self._valued[number], store, number))
+        store = self._store(sums, 0, [(sums + of.ENTRIES, 2 * len(lookup.values))], hashed=False)
+        return self._put((*reader, *what, number in self.wide_lookups, self._valued[number], store, number))
 
 
 def _scaled(sums: Sequence[Sum]) -> tuple[int, list[int], list[int]]:

@@ -37,8 +37,8 @@ class TableMemory:
         self.heap[self._free : self._free + 2] = self.layout.heap, self.heap.size
         self._stores = self._all(self.layout.indexes, of.GROUPED)
         groups = self.layout.code[self._stores + of.STATE]
-        sums = self.layout.code[self._all(self.layout.heads, of.SUMMED) + of.STATE]
-        done = self._all(self.layout.heads, of.VALUED) + of.DONE
+        sums = self.layout.code[self._all(self.layout.lookups, of.SUMMED) + of.STATE]
+        done = self._all(self.layout.lookups, of.VALUED) + of.DONE
         self._zeros = np.concatenate([*(groups + column for column in of.GROUPS_AT_FIRST), sums + of.USED, done])
         """What is 0 when a run begins,"""
         self._undecided = self._all(self.layout.questions, of.ASKED) + of.GROUP

@@ -15,7 +15,7 @@ from fractions import Fraction
 from softmachine.engines.fast.analysis.flow import Retrieved, Unit
 from softmachine.engines.fast.analysis.grids import SAFE, Declined
 from softmachine.engines.fast.tables import rows as row
-from softmachine.transformer.attention import Mask
+from softmachine.transformer.attention import Choice, Mask
 from softmachine.transformer.features import (
     I_SQUARED,
     INVERSE,
@@ -69,19 +69,24 @@ class Row:
 
 @dataclass(frozen=True, eq=False)
 class TableHead:
-    """A head: its layer and stage, its index and question by number, where values and what it finds are.
-
-    ``components`` says for each component of the value that is read which of the values it is.
-    """
+    """A head: its layer, its index by number, and where what it finds is, for each component that is read."""
 
     head: Head
     layer: str
+    index: int
+    found: Mapping[int, int]
+
+
+@dataclass(frozen=True)
+class Lookup:
+    """What heads of one stage find that ask the same question: which of tied keys, values, and where they come to."""
+
     stage: int
     index: int
     question: int
+    choice: Choice
     values: tuple[int, ...]
     found: tuple[int, ...]
-    components: Mapping[int, int]
 
 
 @dataclass(frozen=True)
@@ -114,6 +119,7 @@ class Program:
         features: Position features, each as its kind, two parameters, and its place.
         rows: The rows, in an order in which they can be computed.
         heads: The heads, in their order.
+        lookups: What they look up, by stages.
         indexes: Their keys.
         questions: Their queries.
         units: For each layer (each turn of a loop has layers of its own) the places of its units.
@@ -125,6 +131,7 @@ class Program:
     features: tuple[tuple[int, int, int, int], ...]
     rows: tuple[Row, ...]
     heads: tuple[TableHead, ...]
+    lookups: tuple[Lookup, ...]
     indexes: tuple[TableIndex, ...]
     questions: tuple[Question, ...]
     units: tuple[tuple[int, ...], ...]
@@ -134,8 +141,7 @@ class Program:
         """Where an atom of the flow is."""
         if isinstance(item, Unit):
             return self.units[item.layer][item.number]
-        head = self.heads[item.head]
-        return head.found[head.components[item.component]]
+        return self.heads[item.head].found[item.component]
 
 
 def tabulate(transformer: Transformer) -> Program:
@@ -161,6 +167,8 @@ class _Builder:
         """The places of keys and values."""
         self.features: list[tuple[int, int, int, int]] = []
         self.heads: list[TableHead] = []
+        self.lookups: dict[tuple[int, int, int, Choice], dict[int, int]] = {}
+        """Where each value comes to, by stage, index, question and choice."""
         self.indexes: dict[object, tuple[int, TableIndex]] = {}
         self.questions: dict[object, tuple[int, Question]] = {}
         self.units: list[tuple[int, ...]] = []
@@ -182,6 +190,7 @@ class _Builder:
             features=tuple(self.features),
             rows=tuple(self.rows),
             heads=tuple(self.heads),
+            lookups=tuple(Lookup(*key, tuple(found), tuple(found.values())) for key, found in self.lookups.items()),
             indexes=tuple(index for _, index in self.indexes.values()),
             questions=tuple(question for _, question in self.questions.values()),
             units=tuple(self.units),
@@ -298,13 +307,16 @@ class _Builder:
         index, question = self.question(head, matter, time)
         used = sorted({c for entries in head.output.rows for c, _ in entries})
         sums = self.affine(head.value)
-        of = {c: self.plain(sums[c]) for c in used}
-        values = tuple(dict.fromkeys(of.values()))
-        found = tuple(self.room() for _ in values)
-        self.stages |= dict.fromkeys(found, self.stage + 1)
-        components = {c: values.index(place) for c, place in of.items()}
-        self.heads.append(TableHead(head, label, self.stage, index, question, values, found, components))
-        return {c: Sum({found[k]: ONE}) for c, k in components.items()}
+        lookup = self.lookups.setdefault((self.stage, index, question, head.weighting.choice), {})
+        found: dict[int, int] = {}
+        for c in used:
+            value = self.plain(sums[c])
+            if value not in lookup:
+                lookup[value] = self.room()
+                self.stages[lookup[value]] = self.stage + 1
+            found[c] = lookup[value]
+        self.heads.append(TableHead(head, label, index, found))
+        return {c: Sum({place: ONE}) for c, place in found.items()}
 
     def question(self, head: Head, matter: Sequence[int], time: int) -> tuple[int, int]:
         """The numbers of the index that a head looks at, and of what it asks."""

@@ -9,8 +9,8 @@ everything else is where its record is, unless it is said.
 from __future__ import annotations
 
 BLOCK, KEEP_KEY, KEEP_VALUE, ASK, FIND = range(5)
-"""What there is to do, in ``OPS``: recall a block, keep the key of an index, keep the value of a head, ask a question,
-find what a head retrieves."""
+"""What there is to do, in ``OPS``: recall a block, keep the key of an index, keep the value of a lookup, ask a
+question, find what is looked up."""
 
 OPS, OPS_END, TOKENS, TOKEN_WORDS, FEATURES, FEATURES_END, PAST, PAST_END = range(8)
 LOGITS, LOGITS_END, ANSWER, ROOM, ROOM_END, EVERY, FREE = range(8, 15)
@@ -48,8 +48,8 @@ them, the signs of constants, and a bit for each sign that changes; and which pa
 the size, the word of the key, and a bit for each."""
 
 OF, QUESTION, CHOICE, LATER, MEAN, VALUES, VALUES_END, FOUND, FOUND_END, TO_WORD, TO_WIDE, VALUED = range(3, 15)
-SUMMED, HEAD_NUMBER = range(15, 17)
-"""A head: its index; its question; which of tied keys; whether the last of equal keys is the best, and not the first;
+SUMMED, LOOKUP_NUMBER = range(15, 17)
+"""A lookup: its index; its question; which of tied keys; whether the last of equal keys is the best, and not the first;
 whether all are taken together; where its values are in the words that it keeps, and what it finds, as a block has them;
 the first word of that; whether that is wide though a value is not; in the heap, what is kept; the store of sums, which
 groups have whose values are not all equal; its number."""

@@ -1,7 +1,7 @@
 """Where the numbers of a program are: words for what tokens are, position features, what blocks make and heads find.
 
 Numbers are taken for -1, 0 or 1 until one turns out to be something else. Then what the block computes, or what the
-head finds, becomes wide, and the run is read again; that happens at most once for each.
+lookup finds, becomes wide, and the run is read again; that happens at most once for each.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ class Spots:
         program: The program.
         blocks: Its blocks.
         wide_blocks: The blocks that compute other numbers than -1, 0 and 1.
-        wide_heads: The heads that find other numbers.
+        wide_lookups: The lookups that find other numbers.
     """
 
     def __init__(
-        self, program: Program, blocks: Sequence[Block], wide_blocks: frozenset[int], wide_heads: frozenset[int]
+        self, program: Program, blocks: Sequence[Block], wide_blocks: frozenset[int], wide_lookups: frozenset[int]
     ) -> None:
         self.program = program
         self.words = 0
@@ -45,9 +45,9 @@ class Spots:
                     places = [item.to for item in block.rows if item.to in self.read]
                     made = self._room(places, places if number in wide_blocks else ())
                     self.made[number] = (self._take(1), 1) if block.answers else made
-            for number, head in enumerate(program.heads):
-                if head.stage == stage:
-                    self._found(number, wide=number in wide_heads)
+            for number, lookup in enumerate(program.lookups):
+                if lookup.stage == stage:
+                    self._found(number, wide=number in wide_lookups)
 
     def any_wide(self, places: Iterable[int]) -> bool:
         """Whether one of some numbers is wide."""
@@ -89,21 +89,21 @@ class Spots:
         return [(*item[:3], *self.of[item[3]]) for item in features]
 
     def _found(self, number: int, *, wide: bool) -> None:
-        """Give words to what a head finds: the words that it keeps of its values, unless it is wide and they are not."""
-        head = self.program.heads[number]
+        """Give words to what is looked up: words as those that are kept, unless it is wide and these are not."""
+        lookup = self.program.lookups[number]
         if wide:
-            self._room(head.found, head.found)
+            self._room(lookup.found, lookup.found)
             return
-        kept, width = gathered(head.values, self.of)
+        kept, width = gathered(lookup.values, self.of)
         first = self._take(width)
-        for value, place in zip(head.values, head.found, strict=True):
+        for value, place in zip(lookup.values, lookup.found, strict=True):
             word, shift = kept[value]
             self.of[place] = first + word, shift
 
 
 def _places_read(program: Program, blocks: Sequence[Block]) -> set[int]:
     read = {place for block in blocks for place in block.inputs}
-    for head in program.heads:
-        read |= {*head.values, *program.indexes[head.index].places}
-        read |= {place for item in program.questions[head.question].sums for place in item.terms}
+    for lookup in program.lookups:
+        read |= {*lookup.values, *program.indexes[lookup.index].places}
+        read |= {place for item in program.questions[lookup.question].sums for place in item.terms}
     return read
