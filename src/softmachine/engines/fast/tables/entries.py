@@ -11,18 +11,20 @@ from __future__ import annotations
 from softmachine.engines.fast.indexes.groups import integer
 from softmachine.engines.fast.indexes.kernels import Integers, kernel
 from softmachine.engines.fast.tables import records as of
-from softmachine.engines.fast.tables.words import mixed
+from softmachine.engines.fast.tables.pointers import inlined
 
+HALF, ONE, TWO = (1 << 31) - 1, 0x1E3779B1, 0x1F4A7C15
+"""Odd numbers of 29 bits: sums of 31 bits times these do not overflow."""
 START, GROWTH = 16, 4
 """The first has room for so many, and then there is so many times as much. Both are powers of two."""
 
 
 @kernel
 def find(store: int, guess: int, key: int, code: Integers, heap: Integers) -> int:
-    """The number of the entry with a key, -1 if there is none; a guess may spare looking for it.
+    """The number of the entry with a key; less than 0 if there is none, and then `insert` wants to know it.
 
-    What is looked for one after the other was put in one after the other, as a rule: the guess is the next one, which
-    is next in memory, too.
+    A guess may spare looking for it. What is looked for one after the other was put in one after the other, as a rule:
+    the guess is the next one, which is next in memory, too.
     """
     state, width, stride = code[store + of.STATE], code[store + of.KEY_WIDTH], code[store + of.STRIDE]
     used, begin = heap[state + of.USED], heap[state + of.ENTRIES]
@@ -32,61 +34,66 @@ def find(store: int, guess: int, key: int, code: Integers, heap: Integers) -> in
             k += 1
         if k == width:
             return guess
-    if used == 0:
-        return -1
     first, last = heap[state + of.HASH], heap[state + of.HASHED] - 1
+    if last < 0:
+        return -1
     here = hashed(key, width, heap) & last
     while heap[first + here] >= 0:
         own, k = begin + heap[first + here] * stride, integer(0)
         while k < width and heap[own + k] == heap[key + k]:
             k += 1
         if k == width:
-            break
+            return int(heap[first + here])
         here = (here + 1) & last
-    return int(heap[first + here])
+    return int(-1 - here)
 
 
 @kernel
-def insert(store: int, key: int, code: Integers, heap: Integers) -> int:
-    """Put in an entry with a key that is not there; its number, -1 if the heap is too small for it."""
+def insert(store: int, missing: int, key: int, code: Integers, heap: Integers) -> int:
+    """Put in an entry with a key that `find` did not find; its number, -1 if the heap is too small for it."""
     state, width = code[store + of.STATE], code[store + of.KEY_WIDTH]
-    number = append(store, code, heap)
-    if number >= 0:
-        own = heap[state + of.ENTRIES] + number * code[store + of.STRIDE]
-        for k in range(width):
-            heap[own + k] = heap[key + k]
-        enter(state, number, own, width, heap)
-    return number
-
-
-@kernel
-def append(store: int, code: Integers, heap: Integers) -> int:
-    """Have one more entry; its number, -1 if the heap is too small for it."""
-    state = code[store + of.STATE]
-    if heap[state + of.USED] == heap[state + of.CAPACITY] and not make_room(store, code, heap):
-        return -1
-    number = heap[state + of.USED]
+    number, here = heap[state + of.USED], -1 - missing
+    if number == heap[state + of.CAPACITY]:
+        if not make_room(store, code, heap):
+            return -1
+        number = heap[state + of.USED]
+        here = free_slot(state, key, width, heap)
+    own = heap[state + of.ENTRIES] + number * code[store + of.STRIDE]
+    for k in range(width):
+        heap[own + k] = heap[key + k]
+    heap[heap[state + of.HASH] + here] = number
     heap[state + of.USED] = number + 1
     return int(number)
 
 
 @kernel
+def append(store: int, code: Integers, heap: Integers) -> int:
+    """Have one more entry, without a key; its number, -1 if the heap is too small for it."""
+    state = code[store + of.STATE]
+    if heap[state + of.USED] == heap[state + of.CAPACITY] and not make_room(store, code, heap):
+        return -1
+    heap[state + of.USED] += 1
+    return int(heap[state + of.USED] - 1)
+
+
+@inlined
 def hashed(key: int, width: int, heap: Integers) -> int:
-    """The hash of a key."""
-    h = integer(7)
+    """The hash of a key: of each word two products, which wait for no other one."""
+    h = integer(0)
     for k in range(width):
-        h = mixed(h, heap[key + k])
-    return h
+        word = heap[key + k]
+        h ^= (word & HALF) * ONE + ((word >> 31) & HALF) * TWO + (h >> 7)
+    return h ^ (h >> 31)
 
 
 @kernel
-def enter(state: int, number: int, key: int, width: int, heap: Integers) -> None:
-    """Let the hash table have an entry, at a place that is free; there are such."""
+def free_slot(state: int, key: int, width: int, heap: Integers) -> int:
+    """Where the hash table is free for a key; some slots are."""
     first, last = heap[state + of.HASH], heap[state + of.HASHED] - 1
     here = hashed(key, width, heap) & last
     while heap[first + here] >= 0:
         here = (here + 1) & last
-    heap[first + here] = number
+    return here
 
 
 @kernel
@@ -115,5 +122,6 @@ def make_room(store: int, code: Integers, heap: Integers) -> bool:
         heap[heap[state + of.HASH] + k] = -1
     for number in range(heap[state + of.USED] if slots else 0):
         key = heap[state + of.ENTRIES] + number * code[store + of.STRIDE]
-        enter(state, number, key, code[store + of.KEY_WIDTH], heap)
+        here = free_slot(state, key, code[store + of.KEY_WIDTH], heap)
+        heap[heap[state + of.HASH] + here] = number
     return True

@@ -35,7 +35,7 @@ def keep_key(index: int, i: int, code: Integers, heap: Integers) -> int:
     if new or i == 0 or g < 0:
         g = find(store, g + 1, key, code, heap)
         if g < 0:
-            g = insert(store, key, code, heap)
+            g = insert(store, g, key, code, heap)
             if g < 0:
                 heap[groups + of.LATEST] = of.UNDECIDED
                 return status.FULL

@@ -30,22 +30,23 @@ def recall(block: int, code: Integers, heap: Integers) -> int:
     if not new and heap[known] >= 0:
         return status.RUNNING
     width, first, count = code[block + of.WIDTH], code[block + of.WORD], code[block + of.WORDS]
-    heap[known] = find(code[block + of.TABLE], heap[known] + 1, code[block + of.LAST], code, heap)
-    if heap[known] < 0:
-        return learn(block, code, heap)
-    answer = heap[code[code[block + of.TABLE] + of.STATE] + of.ENTRIES] + heap[known] * (width + count) + width
+    number = find(code[block + of.TABLE], heap[known] + 1, code[block + of.LAST], code, heap)
+    heap[known] = number
+    if number < 0:
+        return learn(block, number, code, heap)
+    answer = heap[code[code[block + of.TABLE] + of.STATE] + of.ENTRIES] + number * (width + count) + width
     for k in range(count):
         heap[first + k] = heap[answer + k]
     return status.RUNNING
 
 
 @kernel
-def learn(block: int, code: Integers, heap: Integers) -> int:
+def learn(block: int, missing: int, code: Integers, heap: Integers) -> int:
     """Compute a block, and remember what it makes; the status that this leads to."""
     found, store = worked_out(block, code, heap), code[block + of.TABLE]
     if found != status.RUNNING:
         return found
-    number = insert(store, code[block + of.LAST], code, heap)
+    number = insert(store, missing, code[block + of.LAST], code, heap)
     if number < 0:
         return status.FULL
     width, count = code[block + of.WIDTH], code[block + of.WORDS]

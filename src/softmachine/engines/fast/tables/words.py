@@ -17,16 +17,6 @@ WIDE = -1
 ALL = -1
 """The mask of a whole word."""
 EVERY_OTHER = 0x1555555555555555
-_ONE, _TWO, _HALF, _BITS = 0x1E3779B1, 0x3F4A7C15, (1 << 31) - 1, (1 << 62) - 1
-"""Odd numbers of 30 bits: 31 bits times one of these do not overflow."""
-
-
-@kernel
-def mixed(h: int, word: int) -> int:
-    """A hash with one more word in it."""
-    h = (h ^ word) & _BITS
-    h = (h & _HALF) * _ONE + (h >> 31) * _TWO
-    return h ^ (h >> 31)
 
 
 @kernel
