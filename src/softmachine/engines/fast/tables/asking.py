@@ -74,10 +74,11 @@ def best_of_kinds(question: int, code: Integers, heap: Integers) -> tuple[int, i
     index, signs, room = code[question + of.INDEX], code[question + of.SIGNS], code[of.ROOM]
     store, width = code[index + of.GROUPED], code[index + of.WIDTH]
     best, score, others = integer(of.UNDECIDED), integer(WORST), integer(WORST)
-    guess = heap[code[question + of.ASKED] + of.GROUP] + 1
-    for t in range(heap[code[store + of.STATE] + of.KINDS]):
-        kind = code[index + of.KIND] + t * width
-        most, step = bound(question, kind, code, heap)
+    asked = code[question + of.ASKED]
+    guess, bounds = heap[asked + of.GROUP] + 1, asked + of.FOUND_SIZE + width
+    know_bounds(question, code, heap)
+    for t in range(heap[asked + of.BOUNDED]):
+        kind, most, step = code[index + of.KIND] + t * width, heap[bounds + 2 * t], heap[bounds + 2 * t + 1]
         if most < score:
             others = max(others, most)
             continue
@@ -93,6 +94,22 @@ def best_of_kinds(question: int, code: Integers, heap: Integers) -> tuple[int, i
         else:
             others = most
     return (best, score) if score > others else (integer(of.UNDECIDED), score)
+
+
+@inlined
+def know_bounds(question: int, code: Integers, heap: Integers) -> None:
+    """See to it that the bounds of all kinds are known: they depend on which numbers of the query are not 0."""
+    index, signs = code[question + of.INDEX], code[question + of.SIGNS]
+    width, kept = code[index + of.WIDTH], code[question + of.ASKED] + of.FOUND_SIZE
+    known, kinds = heap[kept - of.FOUND_SIZE + of.BOUNDED], heap[code[code[index + of.GROUPED] + of.STATE] + of.KINDS]
+    for k in range(width):
+        kind = kind_of(heap[signs + k])
+        if kind != heap[kept + k]:
+            heap[kept + k], known = kind, integer(0)
+    for t in range(known, kinds):
+        most, step = bound(question, code[index + of.KIND] + t * width, code, heap)
+        heap[kept + width + 2 * t], heap[kept + width + 2 * t + 1] = most, step
+    heap[kept - of.FOUND_SIZE + of.BOUNDED] = kinds
 
 
 @inlined

@@ -73,16 +73,17 @@ def work_through(first: int, end: int, i: int, code: Integers, heap: Integers) -
         what, record, found = code[k], code[k + 1], status.RUNNING
         if what == of.BLOCK:
             found = recall(record, code, heap)
-        elif what == of.KEEP_VALUE:
-            found = keep_value(record, i, code, heap)
-        elif what == of.FIND:
-            found = retrieve(record, code, heap)
-            if heap[code[of.EVERY]] == 1:
-                write_down(record, code, heap)
+        elif what == of.KEEP_KEY:
+            found = keep_key(record, i, code, heap)
         elif what == of.ASK:
             ask(record, code, heap)
         else:
-            found = keep_key(record, i, code, heap)
+            if what != of.FIND:
+                found = keep_value(record, i, code, heap)
+            if what != of.KEEP_VALUE and found == status.RUNNING:
+                found = retrieve(record, code, heap)
+                if heap[code[of.EVERY]] == 1:
+                    write_down(record, code, heap)
         if found != status.RUNNING:
             return found
     return status.RUNNING

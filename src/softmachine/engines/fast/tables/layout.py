@@ -88,8 +88,8 @@ class Layout:
                     ops.append((of.ASK, self.questions[lookup.question]))
             for (number, _), kept in zip(now, keep, strict=True):
                 self.lookups[number] = self._lookup(number)
-                kept.append((of.KEEP_VALUE, self.lookups[number]))
-                ops.append((of.FIND, self.lookups[number]))
+                past += [(of.KEEP_VALUE, self.lookups[number])] * (kept is past)
+                ops.append((of.FIND if kept is past else of.KEEP_AND_FIND, self.lookups[number]))
         return ops, past
 
     def _head_up(self, ops: Iterable[tuple[int, int]], past: Iterable[tuple[int, int]]) -> None:
@@ -99,7 +99,7 @@ class Layout:
         code[of.PAST], code[of.PAST_END] = self._listed(past)
         code[of.TOKENS], code[of.TOKEN_WORDS] = self._put(spots.tokens), spots.token_words
         code[of.FEATURES], code[of.FEATURES_END] = self._listed(spots.features)
-        code[of.LOGITS], code[of.LOGITS_END] = self._listed([(self._number(place),) for place in program.logits])
+        code[of.LOGITS], code[of.OUTPUTS] = self._number(program.logits[0]), len(program.logits)
         code[of.ANSWER] = self.blocks_at[-1]
         widest = max((2 * len(index.places) for index in program.indexes), default=0)
         largest = max((6 * len(lookup.values) for lookup in program.lookups), default=0)
@@ -249,7 +249,7 @@ class Layout:
         own, width = gathered(parts, spots.of)
         pairs = [(place, own[part]) for part, place in zip(parts, asked, strict=True) if place is not None]
         reader = self._reader(pairs, width) if plain else (0, 0, 0)
-        room = self._take(len(parts)), self._take(width), self._take(of.FOUND_SIZE)
+        room = self._take(len(parts)), self._take(width), self._take(of.FOUND_SIZE + width + 2 * of.MOST_KINDS)
         asking = [(own[part], place is None, size) for part, place, size in zip(parts, asked, sizes, strict=True)]
         signs = self._signs(asking, width) if plain else (0, 0, 0)
         what = (self.indexes[question.index], plain, question.time * over)

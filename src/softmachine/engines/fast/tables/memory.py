@@ -38,10 +38,11 @@ class TableMemory:
         self._stores = self._all(self.layout.indexes, of.GROUPED)
         groups = self.layout.code[self._stores + of.STATE]
         sums = self.layout.code[self._all(self.layout.lookups, of.SUMMED) + of.STATE]
+        asked = self._all(self.layout.questions, of.ASKED)
         done = self._all(self.layout.lookups, of.VALUED) + of.DONE
-        self._zeros = np.concatenate([*(groups + column for column in of.GROUPS_AT_FIRST), sums + of.USED, done])
+        self._zeros = np.concatenate([*(groups + column for column in of.GROUPS_AT_FIRST), sums + of.USED, done, asked + of.BOUNDED])
         """What is 0 when a run begins,"""
-        self._undecided = self._all(self.layout.questions, of.ASKED) + of.GROUP
+        self._undecided = asked + of.GROUP
         """and what is not decided."""
         self.forget()
 

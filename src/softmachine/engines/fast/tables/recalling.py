@@ -71,9 +71,9 @@ def worked_out(block: int, code: Integers, heap: Integers) -> int:
 def largest_logit(code: Integers, heap: Integers) -> int:
     """The output of the largest logit; TIED if there are several, TOO_LARGE if that cannot be said."""
     first, out, ties = code[of.LOGITS], integer(0), integer(1)
-    n, d = heap[code[first]], heap[code[first] + 1]
-    for o in range(1, code[of.LOGITS_END] - first):
-        p, q = heap[code[first + o]], heap[code[first + o] + 1]
+    n, d = heap[first], heap[first + 1]
+    for o in range(1, code[of.OUTPUTS]):
+        p, q = heap[first + 2 * o], heap[first + 2 * o + 1]
         sign, bad = compared(p, q, n, d)
         if bad:
             return TOO_LARGE

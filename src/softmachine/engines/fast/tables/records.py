@@ -8,17 +8,17 @@ everything else is where its record is, unless it is said.
 
 from __future__ import annotations
 
-BLOCK, KEEP_KEY, KEEP_VALUE, ASK, FIND = range(5)
-"""What there is to do, in ``OPS``: recall a block, keep the key of an index, keep the value of a lookup, ask a
-question, find what is looked up."""
+BLOCK, KEEP_KEY, ASK, KEEP_AND_FIND, FIND, KEEP_VALUE = range(6)
+"""What there is to do, in ``OPS``: recall a block, keep the key of an index, ask a question; keep the value of a lookup
+and find what is looked up, or one of these."""
 
 OPS, OPS_END, TOKENS, TOKEN_WORDS, FEATURES, FEATURES_END, PAST, PAST_END = range(8)
-LOGITS, LOGITS_END, ANSWER, ROOM, ROOM_END, EVERY, FREE = range(8, 15)
+LOGITS, OUTPUTS, ANSWER, ROOM, ROOM_END, EVERY, FREE = range(8, 15)
 HEADER = 15
 """The beginning of the code: what to do, as pairs of what it is and its record; for each token the first words, and how
 many; position features, five integers each: kind, two parameters, word and shift; what to do with the position before,
-of which heads do not see their own; the addresses of the logits; the block that has them; in the heap, room for this
-and that, whether everything is to be computed, and three integers: where the heap is free, how large it is, and how
+of which heads do not see their own; in the heap, the first logit, and how many there are; the block that has them; in
+the heap, room for this and that, whether everything is to be computed, and three integers: where the heap is free, how large it is, and how
 large it should be."""
 
 KEY, WIDTH, LAST = range(3)
@@ -75,10 +75,11 @@ VALUED_SIZE = 2
 """In the heap, what is kept of values: where they are; how many positions were put in. A value has the number of its
 group's sum, -1 while all values of the group are equal, and then the words of the first of them, or of the last."""
 
-GROUP, SCORE, SEEN = range(3)
-FOUND_SIZE = 3
+GROUP, SCORE, SEEN, BOUNDED = range(4)
+FOUND_SIZE = 4
 """In the heap, what was found last: the one best group, `UNDECIDED` if that is not known; its score; how many groups
-there were."""
+there were. And for how many kinds it is known how much their keys can score: then which numbers of the query were not
+0, and for each kind the most, and how much less others score."""
 
 MANY, UNDECIDED = -1, -1
 MOST_KINDS = 8
