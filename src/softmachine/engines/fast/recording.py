@@ -59,8 +59,8 @@ def _step(engine: FastEngine, run: FastPass, code: Interpreted, atoms: Sequence[
     """Read one position of a large model: all its numbers have places."""
     items = [item for number in atoms if not isinstance(item := engine.flow.atoms[number], Position)]
     places, here = [code.program.place(item) for item in items], run.read
-    if isinstance(run.memory, TableMemory):
-        run.memory.compute_everything()
+    if not (isinstance(run.memory, TableMemory) and run.memory.everything):
+        run.memory = TableMemory(code, everything=True)
     run.call(engine.advance, here + 1)
     if run.read == here + 1 and isinstance(run.memory, TableMemory):
         record[here % len(record)] = [part for place in places for part in run.memory.number(place)]

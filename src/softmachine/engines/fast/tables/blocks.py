@@ -12,7 +12,6 @@ from dataclasses import dataclass
 
 from softmachine.engines.fast.tables.program import Program, Row
 
-
 LITTLE = 8
 """Blocks that read so many numbers together are one: looking an answer up takes as long as computing some."""
 

@@ -7,20 +7,69 @@ stay so. What changes is told those who read it, and only rows that were told so
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from softmachine.engines.fast import status
 from softmachine.engines.fast.indexes.kernels import Integers, kernel
 from softmachine.engines.fast.tables import records as of
-from softmachine.engines.fast.tables.pointers import inlined
-from softmachine.engines.fast.tables.rows import RELU, STEP
+from softmachine.engines.fast.tables.blocks import Block
+from softmachine.engines.fast.tables.rows import RELU, STEP, activated
 from softmachine.engines.fast.tables.words import LANES, first_bit, kind_of, lane
 
 BITS = 5
 IN_WORD = (1 << BITS) - 1
 """So many bits of a row's number are its bit in a word of changes, and the others are the word."""
-ACT, WORD, SHIFT, NUMBER, READERS, READERS_END = range(6)
-ROW = 6
-"""A row: its activation; a word that it is written to, and the shift there, -1 if it is not; where its number is for
-others; who reads it: the number of a row, and a weight."""
+ACT, WORD, SHIFT, READERS, READERS_END = range(5)
+ROW = 5
+"""A row: its activation; where it is written to, and the shift there, or one of the following; who is told of it: the
+number of a row, and a weight. Who is told of a lane: the number of a row, and what it adds if it is -1, 0, or 1."""
+UNREAD, AS_NUMBER = -1, -2
+"""The shift of a row that is not written, and of one that is written as a number."""
+
+
+class KeepingRows:
+    """Rows of a block that keep their sums, and who is told when something changes.
+
+    A row that depends on one number alone, which is -1, 0 or 1, is left out unless it is written: who reads the row is
+    told of the number.
+
+    Args:
+        block: The block.
+        written: The places that are written.
+    """
+
+    def __init__(self, block: Block, written: Collection[int]) -> None:
+        of_one = {place: (place, (-1, 0, 1)) for place in block.inputs}
+        for item in block.rows:
+            sources = {of_one[place][0] if place in of_one else None for place in item.sum.terms}
+            if len(sources) == 1 and None not in sources:
+                parts = [(weight, of_one[place][1]) for place, weight in item.sum.terms.items()]
+                sums = (item.sum.bias + sum(weight * values[k] for weight, values in parts) for k in range(3))
+                minus, zero, plus = (int(activated(total, item.activation)) for total in sums)
+                of_one[item.to] = next(place for place in sources if place is not None), (minus, zero, plus)
+        self.rows = [item for item in block.rows if item.to in written or item.to not in of_one]
+        self.at_first: list[int] = []
+        """The sums while all numbers are 0."""
+        self._inputs: dict[int, dict[int, list[int]]] = {place: {} for place in block.inputs}
+        self._rows: dict[int, list[tuple[int, int]]] = {item.to: [] for item in self.rows}
+        for number, item in enumerate(self.rows):
+            self.at_first.append(int(item.sum.bias))
+            for place, weight in item.sum.terms.items():
+                if place in of_one:
+                    source, values = of_one[place]
+                    added = self._inputs[source].setdefault(number, [0, 0, 0])
+                    added[:] = [old + int(weight) * new for old, new in zip(added, values, strict=True)]
+                    self.at_first[-1] += int(weight) * values[1]
+                else:
+                    self._rows[place].append((number, int(weight)))
+
+    def readers_of_input(self, place: int) -> list[tuple[int, ...]]:
+        """Who is told of a number that the block reads."""
+        return [(number, *added) for number, added in self._inputs[place].items() if len(set(added)) > 1]
+
+    def readers_of_row(self, place: int) -> list[tuple[int, int]]:
+        """Who is told of a row."""
+        return self._rows[place]
 
 
 @kernel
@@ -35,8 +84,11 @@ def catch_up(block: int, code: Integers, heap: Integers) -> int:
         while changed:
             shift = first_bit(changed)
             changed &= changed - 1
-            change = lane(new, shift) - lane(old, shift)
-            tell(code[readers + shift], code[readers + shift + 1], change, sums, changes, code, heap)
+            one, other = lane(new, shift) + 2, lane(old, shift) + 2
+            for reader in range(code[readers + shift], code[readers + shift + 1], 4):
+                row = code[reader]
+                heap[sums + row] += code[reader + one] - code[reader + other]
+                heap[changes + (row >> BITS)] |= 1 << (row & IN_WORD)
     for k in range(code[block + of.CHANGES]):
         while heap[changes + k]:
             number = (k << BITS) + first_bit(heap[changes + k])
@@ -48,21 +100,17 @@ def catch_up(block: int, code: Integers, heap: Integers) -> int:
             elif act == STEP:
                 new = 1 if new >= 0 else 0
             if new != old:
-                tell(code[row + READERS], code[row + READERS_END], new - old, sums, changes, code, heap)
-                heap[results + number], heap[code[row + NUMBER]] = new, new
+                heap[results + number] = new
+                for reader in range(code[row + READERS], code[row + READERS_END], 2):
+                    other = code[reader]
+                    heap[sums + other] += code[reader + 1] * (new - old)
+                    heap[changes + (other >> BITS)] |= 1 << (other & IN_WORD)
                 if shift >= 0:
                     if new < -1 or new > 1:
                         return int(status.REPLAN + code[block + of.BLOCK_NUMBER])
                     heap[code[row + WORD]] ^= ((new ^ old) & 3) << shift
+                elif shift == AS_NUMBER:
+                    heap[code[row + WORD]] = new
     for k in range(code[block + of.WORDS]):
         heap[code[block + of.WORD] + k] = heap[code[block + of.DRAFT] + k]
     return status.RUNNING
-
-
-@inlined
-def tell(first: int, end: int, change: int, sums: int, changes: int, code: Integers, heap: Integers) -> None:
-    """Add what changed to the sums of those who read it."""
-    for k in range(first, end, 2):
-        row = code[k]
-        heap[sums + row] += code[k + 1] * change
-        heap[changes + (row >> BITS)] |= 1 << (row & IN_WORD)

@@ -59,7 +59,12 @@ class Interpreted:
     @cached_property
     def layout(self) -> Layout:
         """Where everything is."""
-        return Layout(self.program, self.blocks, self.wide_blocks, self.wide_lookups)
+        return Layout(self.program, self.blocks, self.wide_blocks, self.wide_lookups, everything=False)
+
+    @cached_property
+    def complete_layout(self) -> Layout:
+        """The same where every number is computed at every position."""
+        return Layout(self.program, self.blocks, self.wide_blocks, self.wide_lookups, everything=True)
 
     @property
     def data(self) -> tuple[Integers, ...]:

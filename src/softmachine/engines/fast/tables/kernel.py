@@ -82,7 +82,7 @@ def work_through(first: int, end: int, i: int, code: Integers, heap: Integers) -
                 found = keep_value(record, i, code, heap)
             if what != of.KEEP_VALUE and found == status.RUNNING:
                 found = retrieve(record, code, heap)
-                if heap[code[of.EVERY]] == 1:
+                if code[of.EVERYTHING]:
                     write_down(record, code, heap)
         if found != status.RUNNING:
             return found

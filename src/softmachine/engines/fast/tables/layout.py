@@ -15,6 +15,7 @@ from softmachine.engines.fast.tables import changes
 from softmachine.engines.fast.tables import records as of
 from softmachine.engines.fast.tables import rows as row
 from softmachine.engines.fast.tables.blocks import Block
+from softmachine.engines.fast.tables.changes import KeepingRows
 from softmachine.engines.fast.tables.gathering import Spot, gathered, moves
 from softmachine.engines.fast.tables.program import Program, Sum
 from softmachine.engines.fast.tables.spots import Spots
@@ -34,15 +35,22 @@ class Layout:
         blocks: Its blocks.
         wide_blocks: The blocks that compute other numbers than -1, 0 and 1.
         wide_lookups: The lookups that find other numbers.
+        everything: Whether all numbers of every position are to be computed, and nothing is to be remembered.
 
     Raises:
         Declined: If weights do not fit.
     """
 
     def __init__(
-        self, program: Program, blocks: Sequence[Block], wide_blocks: frozenset[int], wide_lookups: frozenset[int]
+        self,
+        program: Program,
+        blocks: Sequence[Block],
+        wide_blocks: frozenset[int],
+        wide_lookups: frozenset[int],
+        *,
+        everything: bool,
     ) -> None:
-        self.program, self.blocks = program, blocks
+        self.program, self.blocks, self.everything = program, blocks, everything
         self.wide_blocks, self.wide_lookups = wide_blocks, wide_lookups
         self.spots = Spots(program, blocks, wide_blocks, wide_lookups)
         self.heap = self.spots.words
@@ -104,7 +112,7 @@ class Layout:
         widest = max((2 * len(index.places) for index in program.indexes), default=0)
         largest = max((6 * len(lookup.values) for lookup in program.lookups), default=0)
         code[of.ROOM] = self._take(widest + largest)
-        code[of.ROOM_END], code[of.EVERY], code[of.FREE] = self.heap, self._take(1), self._take(3)
+        code[of.ROOM_END], code[of.EVERYTHING], code[of.FREE] = self.heap, self.everything, self._take(3)
 
     def _put(self, numbers: Iterable[int]) -> int:
         """Put integers into the code; the address of the first."""
@@ -124,35 +132,41 @@ class Layout:
     def _number(self, place: int) -> int:
         return self.numbers + 2 * place
 
-    def _reader(self, pairs: Iterable[tuple[int, Spot]], width: int) -> tuple[int, int, int]:
+    def _reader(self, pairs: Iterable[tuple[int, Spot]], width: int, last: int) -> tuple[int, int, int]:
         """The beginning of a record that reads some places, each to a spot in so many words of its own."""
         begin = len(self._code)
         for part in moves([(self.spots.of[place], to) for place, to in pairs], width):
             self._put([len(self._code) + 1 + 3 * len(part)])
             self._listed(part)
-        return begin, width, self._take(width)
+        return begin, width, last
 
     def _located(self, places: Iterable[int], spots: Mapping[int, Spot], first: int = 0) -> tuple[int, int]:
         """Where numbers are, as spots in words from some word on."""
         return self._listed([(self._number(place), first + spots[place][0], spots[place][1]) for place in places])
 
     def _block(self, number: int) -> int:
-        block, (first, count), (reader, rows) = self.blocks[number], self.spots.made[number], self._rows[number]
-        table, known = self._table_of(block, first, count), self._take(1)
-        self.at_first[known] = of.UNDECIDED
-        narrow = self._is_narrow(number)
-        return self._put((*reader, first, count, table, known, block.answers, number, narrow, *rows))
-
-    def _rows_of(self, number: int) -> tuple[tuple[int, int, int], tuple[int, ...]]:
-        """How a block reads, and all that it takes to compute it."""
-        block = self.blocks[number]
+        block, (first, count), (last, rows) = self.blocks[number], self.spots.made[number], self._rows[number]
         own, width = gathered(block.inputs, self.spots.of)
-        reader = self._reader(own.items(), width)
+        table, known = self._table_of(number, own, width), self._take(1)
+        self.at_first[known] = of.UNDECIDED
+        what = (first, count, table, known, block.answers, number, self._is_narrow(number))
+        return self._put((*self._reader(own.items(), width, last), *what, *rows))
+
+    def _rows_of(self, number: int) -> tuple[int, tuple[int, ...]]:
+        """Where a block has the words that it reads, and all that it takes to compute it."""
+        block, (first, count) = self.blocks[number], self.spots.made[number]
+        own, width = gathered(block.inputs, self.spots.of)
+        last, written = self._take(width), [item.to for item in block.rows if item.to in self.spots.read]
         if self._is_narrow(number):
-            return reader, self._changing(block, own, width, self.spots.made[number])
+            draft = self._take(count)
+            write = {
+                place: (draft + word - first, shift) for place in written for word, shift in [self.spots.of[place]]
+            }
+            if block.answers:
+                write |= {place: (self._number(place), changes.AS_NUMBER) for place in self.program.logits}
+            return last, (*self._changing(KeepingRows(block, write.keys()), own, width, write), draft)
         rows = self._listed([self._row(item.to, item.activation, item.sum) for item in block.rows])
-        write = self._located([item.to for item in block.rows if item.to in self.spots.read], self.spots.of)
-        return reader, (*rows, *self._located(block.inputs, own, reader[2]), *write)
+        return last, (*rows, *self._located(block.inputs, own, last), *self._located(written, self.spots.of))
 
     def _is_narrow(self, number: int) -> bool:
         """Whether a block reads and writes -1, 0 and 1, and its sums are integers that always fit."""
@@ -163,31 +177,28 @@ class Layout:
             if any(weight.denominator != 1 for weight in (item.sum.bias, *weights.values())):
                 return False
             most[item.to] = abs(item.sum.bias) + sum(abs(weight) * most[place] for place, weight in weights.items())
-        return number not in self.wide_blocks and not self.spots.any_wide(block.inputs) and max(most.values()) < SAFE
+        narrow = number not in self.wide_blocks and not self.spots.any_wide(block.inputs) and not self.everything
+        return narrow and max(most.values()) < SAFE
 
-    def _changing(self, block: Block, own: Mapping[int, Spot], width: int, made: tuple[int, int]) -> tuple[int, ...]:
+    def _changing(
+        self, keeping: KeepingRows, own: Mapping[int, Spot], width: int, write: Mapping[int, Spot]
+    ) -> tuple[int, ...]:
         """Rows that keep their sums, and who reads what."""
-        numbers = {item.to: k for k, item in enumerate(block.rows)}
-        count, words = len(numbers), (len(numbers) + changes.IN_WORD) >> changes.BITS
+        count, words = len(keeping.rows), (len(keeping.rows) + changes.IN_WORD) >> changes.BITS
         before, sums, results = self._take(width), self._take(count), self._take(count)
-        changed, draft = self._take(words), self._take(made[1])
-        readers: dict[int, list[tuple[int, int]]] = {place: [] for place in (*own, *numbers)}
-        for item in block.rows:
-            at = numbers[item.to]
-            self.at_first[sums + at] = int(item.sum.bias)
-            word = changed + (at >> changes.BITS)  # at first, all rows are to be computed
-            self.at_first[word] = self.at_first.get(word, 0) | 1 << (at & changes.IN_WORD)
-            for place, weight in item.sum.terms.items():
-                readers[place].append((at, int(weight)))
-        ends = {place: self._listed(pairs) for place, pairs in readers.items()}
+        changed = self._take(words)
+        self.at_first |= {sums + number: total for number, total in enumerate(keeping.at_first)}
+        for word in range(words):  # all rows are to be computed
+            self.at_first[changed + word] = (1 << min(count - (word << changes.BITS), 1 << changes.BITS)) - 1
         lanes = [(0, 0)] * (width * LANES)
         for place, (word, shift) in own.items():
-            lanes[word * LANES + shift // 2] = ends[place]
-        rows: list[tuple[int, ...]] = []
-        for item in block.rows:
-            to, shift = self.spots.of[item.to] if item.to in self.spots.read else (made[0], -1)
-            rows.append((item.activation, draft + to - made[0], shift, self._number(item.to), *ends[item.to]))
-        return self._listed(rows)[0], self._listed(lanes)[0], before, sums, results, changed, words, draft
+            lanes[word * LANES + shift // 2] = self._listed(keeping.readers_of_input(place))
+        ends = [self._listed(keeping.readers_of_row(item.to)) for item in keeping.rows]
+        rows = [
+            (item.activation, *write.get(item.to, (0, changes.UNREAD)), *end)
+            for item, end in zip(keeping.rows, ends, strict=True)
+        ]
+        return self._listed(rows)[0], self._listed(lanes)[0], before, sums, results, changed, words
 
     def _row(self, to: int, activation: int, item: Sum) -> tuple[int, ...]:
         over, weights, (bias,) = _scaled([item])
@@ -202,17 +213,16 @@ class Layout:
         in_all = sum(stride for _, stride in columns)
         return self._put((state, width, columns[0][1], hashed, most, in_all, *self._listed(columns)))
 
-    def _table_of(self, block: Block, first: int, count: int) -> int:
+    def _table_of(self, number: int, own: Mapping[int, Spot], width: int) -> int:
         """The table of a block: the same for blocks that make the same words of the same words."""
-        own, width = gathered(block.inputs, self.spots.of)
+        block, (first, count) = self.blocks[number], self.spots.made[number]
         names: dict[int, object] = {**own, **{item.to: k for k, item in enumerate(block.rows)}}
         rows = [
             (item.activation, item.sum.bias, sorted((str(names[k]), w) for k, w in item.sum.terms.items()))
             for item in block.rows
         ]
         read = [(k, self.spots.of[item.to]) for k, item in enumerate(block.rows) if item.to in self.spots.read]
-        writes = [(k, word - first, shift) for k, (word, shift) in read]
-        signature = repr((width, rows, writes, block.answers))
+        signature = repr((width, rows, [(k, word - first, shift) for k, (word, shift) in read], block.answers))
         if signature not in self._shared:
             state = self._take(of.STATE_SIZE)
             self._shared[signature] = self._store(state, width, [(state + of.ENTRIES, width + count)], MOST_ANSWERS)
@@ -222,7 +232,7 @@ class Layout:
     def _index(self, number: int) -> int:
         places = self.program.indexes[number].places
         own, width = gathered(places, self.spots.of)
-        reader, parts = self._reader(own.items(), width), self._located(places, own)
+        reader, parts = self._reader(own.items(), width, self._take(width)), self._located(places, own)
         groups, valued = self._take(of.GROUPS_SIZE), self._valued
         columns = [(groups + of.ENTRIES, width), (groups + of.PLACES, of.PLACE)]
         for k, lookup in enumerate(self.program.lookups):
@@ -248,7 +258,7 @@ class Layout:
         plain = fits and narrow and not question.time
         own, width = gathered(parts, spots.of)
         pairs = [(place, own[part]) for part, place in zip(parts, asked, strict=True) if place is not None]
-        reader = self._reader(pairs, width) if plain else (0, 0, 0)
+        reader = self._reader(pairs, width, self._take(width)) if plain else (0, 0, 0)
         room = self._take(len(parts)), self._take(width), self._take(of.FOUND_SIZE + width + 2 * of.MOST_KINDS)
         asking = [(own[part], place is None, size) for part, place, size in zip(parts, asked, sizes, strict=True)]
         signs = self._signs(asking, width) if plain else (0, 0, 0)
@@ -274,7 +284,7 @@ class Layout:
         mean = choice == finding.AVERAGE and time == 0
         later = time > 0 or (time == 0 and choice == finding.RIGHTMOST)
         own, width = gathered(lookup.values, spots.of)
-        reader = self._reader(own.items(), width)
+        reader = self._reader(own.items(), width, self._take(width))
         ends = (*self._located(lookup.values, own), *self._located(lookup.found, spots.of))
         first = min((spots.of[place][0] for place in lookup.found), default=0)
         what = (self.indexes[lookup.index], self.questions[lookup.question], choice, later, mean, *ends, first)

@@ -25,10 +25,12 @@ class TableMemory:
 
     Args:
         code: What works on it.
+        everything: Whether all numbers of a position are computed and none remembered, so that `number` has them.
     """
 
-    def __init__(self, code: Interpreted) -> None:
-        self.code, self.layout = code, code.layout
+    def __init__(self, code: Interpreted, *, everything: bool = False) -> None:
+        self.code, self.everything = code, everything
+        self.layout = code.complete_layout if everything else code.layout
         self.tables: Integers = np.zeros(1, dtype=np.int64)
         self.scalars: Integers = np.zeros(1, dtype=np.int64)
         self._free = int(self.layout.code[of.FREE])
@@ -40,7 +42,9 @@ class TableMemory:
         sums = self.layout.code[self._all(self.layout.lookups, of.SUMMED) + of.STATE]
         asked = self._all(self.layout.questions, of.ASKED)
         done = self._all(self.layout.lookups, of.VALUED) + of.DONE
-        self._zeros = np.concatenate([*(groups + column for column in of.GROUPS_AT_FIRST), sums + of.USED, done, asked + of.BOUNDED])
+        self._zeros = np.concatenate(
+            [*(groups + column for column in of.GROUPS_AT_FIRST), sums + of.USED, done, asked + of.BOUNDED]
+        )
         """What is 0 when a run begins,"""
         self._undecided = asked + of.GROUP
         """and what is not decided."""
@@ -61,7 +65,7 @@ class TableMemory:
         return self.heap.nbytes + self.layout.code.nbytes
 
     def number(self, place: int) -> tuple[int, int]:
-        """A number that was computed and not remembered, as a fraction."""
+        """A number of the last position, if everything is computed, as a fraction."""
         at = self.layout.numbers + 2 * place
         return int(self.heap[at]), int(self.heap[at + 1])
 
@@ -105,7 +109,3 @@ class TableMemory:
         heap[self._undecided] = of.UNDECIDED
         for state in self.layout.code[self._stores + of.STATE]:
             heap[heap[state + of.HASH] :][: heap[state + of.HASHED]] = -1
-
-    def compute_everything(self) -> None:
-        """From now on, let all numbers of a position be computed and none be remembered, so that `number` has them."""
-        self.heap[self.layout.code[of.EVERY]] = 1

@@ -25,7 +25,7 @@ TIED, TOO_LARGE = -1, -2
 def recall(block: int, code: Integers, heap: Integers) -> int:
     """Let the words of a block be what they have to be; the status that this leads to."""
     known, new = code[block + of.KNOWN], gather(block, code, heap)
-    if heap[code[of.EVERY]] == 1:
+    if code[of.EVERYTHING]:
         return worked_out(block, code, heap)
     if not new and heap[known] >= 0:
         return status.RUNNING

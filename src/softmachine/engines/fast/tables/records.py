@@ -13,13 +13,13 @@ BLOCK, KEEP_KEY, ASK, KEEP_AND_FIND, FIND, KEEP_VALUE = range(6)
 and find what is looked up, or one of these."""
 
 OPS, OPS_END, TOKENS, TOKEN_WORDS, FEATURES, FEATURES_END, PAST, PAST_END = range(8)
-LOGITS, OUTPUTS, ANSWER, ROOM, ROOM_END, EVERY, FREE = range(8, 15)
+LOGITS, OUTPUTS, ANSWER, ROOM, ROOM_END, EVERYTHING, FREE = range(8, 15)
 HEADER = 15
 """The beginning of the code: what to do, as pairs of what it is and its record; for each token the first words, and how
 many; position features, five integers each: kind, two parameters, word and shift; what to do with the position before,
 of which heads do not see their own; in the heap, the first logit, and how many there are; the block that has them; in
-the heap, room for this and that, whether everything is to be computed, and three integers: where the heap is free, how large it is, and how
-large it should be."""
+the heap, room for this and that; whether everything is to be computed; and in the heap three integers: where that is
+free, how large it is, and how large it should be."""
 
 KEY, WIDTH, LAST = range(3)
 """Records of those who read words begin so: what of which words, as `gather` reads it; how many words that makes; in
@@ -32,9 +32,9 @@ whether it has the logits; its number; whether its rows keep their sums."""
 ROW, ROW_END, READ, READ_END, WRITE, WRITE_END = range(10, 16)
 """If they do not: its rows; what it reads and writes, each a number, its word, and the shift there."""
 ROWS, READERS, SEEN_BEFORE, SUMS, RESULTS, CHANGED, CHANGES, DRAFT = range(10, 18)
-"""If they do: its rows; for each lane that it reads, who reads that; in the heap, the words that it was last computed
-from, for each row its sum and its result, a bit for each row whose sum has changed, and how many words these are, and
-drafts of its own words."""
+"""If they do: its rows; for each lane that it reads, who is told of that; in the heap, the words that it was last
+computed from, for each row its sum and its result, a bit for each row whose sum has changed, and how many words these
+are, and drafts of its own words."""
 
 PARTS, PARTS_END, IS_WIDE, GROUPED, KIND = range(3, 8)
 """An index: where in its key numbers are, as a block has them; whether one of them is wide; the store of its groups; in
