@@ -11,7 +11,7 @@ import softmachine as sm
 from softmachine.codec import DecoderCodec
 from softmachine.engines.fast import FastEngine
 from softmachine.engines.fast.engine import FastPass
-from softmachine.engines.fast.tables import layout, words
+from softmachine.engines.fast.tables import instructions, layout, words
 from softmachine.engines.fast.tables import records as of
 from softmachine.engines.fast.tables.asking import best_of_all, scaled_query
 from softmachine.engines.fast.tables.interpreted import Interpreted
@@ -44,10 +44,10 @@ def test_words_are_numbers(one: list[int], two: list[int]) -> None:
     word = packed(one)
     assert [words.lane(word, 2 * k) for k in range(words.LANES)] == one
     assert words.kind_of(word) == packed([abs(number) for number in one])
-    assert words.how_many(words.kind_of(word)) == sum(map(abs, one))
+    assert instructions.how_many(words.kind_of(word)) == sum(map(abs, one))
     both = words.kind_of(word) & words.kind_of(packed(two))
-    unlike = words.how_many(((word ^ packed(two)) >> 1) & both)
-    assert words.how_many(both) - 2 * unlike == sum(a * b for a, b in zip(one, two, strict=True))
+    unlike = instructions.how_many(((word ^ packed(two)) >> 1) & both)
+    assert instructions.how_many(both) - 2 * unlike == sum(a * b for a, b in zip(one, two, strict=True))
 
 
 def test_remembered_answers_are_what_would_be_computed(ternary: Model) -> None:

@@ -16,8 +16,9 @@ from softmachine.engines.fast.indexes.kernels import LIMIT, Integers, added, div
 from softmachine.engines.fast.tables import records as of
 from softmachine.engines.fast.tables.entries import find
 from softmachine.engines.fast.tables.gathering import gather
+from softmachine.engines.fast.tables.instructions import how_many
 from softmachine.engines.fast.tables.pointers import inlined
-from softmachine.engines.fast.tables.words import how_many, kind_of, number_at
+from softmachine.engines.fast.tables.words import kind_of, number_at
 
 WORST = -(1 << 62)
 """Less than any score of narrow numbers."""

@@ -13,8 +13,9 @@ from softmachine.engines.fast import status
 from softmachine.engines.fast.indexes.kernels import Integers, kernel
 from softmachine.engines.fast.tables import records as of
 from softmachine.engines.fast.tables.blocks import Block
+from softmachine.engines.fast.tables.instructions import first_bit
 from softmachine.engines.fast.tables.rows import RELU, STEP, activated
-from softmachine.engines.fast.tables.words import LANES, first_bit, kind_of, lane
+from softmachine.engines.fast.tables.words import LANES, kind_of, lane
 
 BITS = 5
 IN_WORD = (1 << BITS) - 1

@@ -12,6 +12,7 @@ from itertools import count
 from softmachine.engines.fast.indexes.groups import integer
 from softmachine.engines.fast.indexes.kernels import Integers
 from softmachine.engines.fast.tables import records as of
+from softmachine.engines.fast.tables.instructions import SIZE, rotated
 from softmachine.engines.fast.tables.pointers import inlined
 from softmachine.engines.fast.tables.words import ALL, LANES, WIDE
 
@@ -46,14 +47,14 @@ def gathered(places: Iterable[int], where: Mapping[int, Spot]) -> tuple[dict[int
 
 
 def moves(pairs: Iterable[tuple[Spot, Spot]], words: int) -> list[list[tuple[int, int, int]]]:
-    """How numbers come from one spot to another: for each word a list of words, masks, and shifts to the left."""
+    """How numbers come from one spot to another: for each word a list of words, masks, and how far to rotate."""
     found: list[dict[Spot, int]] = [{} for _ in range(words)]
     for (word, shift), (to, there) in pairs:
         if shift == WIDE:
             found[to][word, 0] = found[to + 1][word + 1, 0] = ALL
         else:
             found[to][word, there - shift] = found[to].get((word, there - shift), 0) | 3 << shift
-    return [[(word, mask, shift) for (word, shift), mask in sorted(part.items())] for part in found]
+    return [[(word, mask, shift % SIZE) for (word, shift), mask in sorted(part.items())] for part in found]
 
 
 @inlined
@@ -64,8 +65,7 @@ def gather(reader: int, code: Integers, heap: Integers) -> bool:
         end, word = code[at], integer(0)
         at += 1
         while at < end:
-            part, shift = heap[code[at]] & code[at + 1], code[at + 2]
-            word |= part << shift if shift >= 0 else part >> -shift
+            word |= rotated(heap[code[at]] & code[at + 1], code[at + 2])
             at += 3
         unlike |= word ^ heap[last + k]
         heap[last + k] = word

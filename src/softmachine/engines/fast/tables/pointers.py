@@ -40,24 +40,6 @@ def _pointer(array: Any) -> Callable[..., Any] | None:
     return compiled if array == numba.types.int64[::1] else None
 
 
-def machine_instruction(function: Callable[[int], int], emit: Callable[[Any, Any], Any]) -> None:
-    """Let compiled code have an instruction in place of a function of one integer."""
-
-    @intrinsic  # type: ignore[untyped-decorator]
-    def instruction(_: Any, number: Any) -> tuple[Any, Callable[..., Any]]:
-        def emitted(context: Any, builder: Any, signature: Any, arguments: tuple[Any, ...]) -> Any:
-            return emit(builder, arguments[0])
-
-        return numba.types.int64(numba.types.int64), emitted
-
-    @overload(function)  # type: ignore[untyped-decorator]
-    def compiled(number: Any) -> Callable[..., Any]:
-        def called(number: Any) -> Any:
-            return instruction(number)
-
-        return called
-
-
 def inlined(function: Function) -> Function:
     """A kernel that becomes part of every function that calls it: a call takes as long as what it does."""
     compiled: Function = numba.njit(inline="always")(function)

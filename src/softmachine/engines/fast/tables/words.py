@@ -6,10 +6,7 @@ round, so that words are what is compared, hashed and remembered.
 
 from __future__ import annotations
 
-from llvmlite.ir import Constant, IntType
-
 from softmachine.engines.fast.indexes.kernels import Integers, kernel
-from softmachine.engines.fast.tables.pointers import machine_instruction
 
 LANES = 31
 WIDE = -1
@@ -47,18 +44,3 @@ def write_number(heap: Integers, word: int, shift: int, n: int, d: int) -> bool:
 def kind_of(word: int) -> int:
     """Which numbers of a word, all narrow, are not 0."""
     return (word | (word >> 1)) & EVERY_OTHER
-
-
-def how_many(bits: int) -> int:
-    """How many bits are 1."""
-    return int(bits).bit_count()
-
-
-def first_bit(bits: int) -> int:
-    """Which bit is the first that is 1, of those of a number that is not 0."""
-    bits = int(bits)
-    return (bits & -bits).bit_length() - 1
-
-
-machine_instruction(how_many, lambda builder, bits: builder.ctpop(bits))
-machine_instruction(first_bit, lambda builder, bits: builder.cttz(bits, Constant(IntType(1), 1)))
