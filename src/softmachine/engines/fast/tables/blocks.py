@@ -91,8 +91,8 @@ class _Part:
 def _joined(program: Program, parts: Sequence[_Part]) -> list[Block]:
     """Blocks, of which none reads only what another of its stage reads, or little; but for the one with the logits.
 
-    Nor are there two that read one and the same block, or what was looked up together, or the token, or the position: taken
-    together, they have no more different inputs than that has values.
+    Nor are there two that read one and the same block, or what was looked up together, or the token, or the position:
+    taken together, they have no more different inputs than that has values.
     """
     order = {row.to: k for k, row in enumerate(program.rows)}
     source: dict[int, object] = dict.fromkeys(program.embedding[0] if program.embedding else (), "token")

@@ -93,7 +93,7 @@ def free_slot(state: int, key: int, width: int, heap: Integers) -> int:
     here = hashed(key, width, heap) & last
     while heap[first + here] >= 0:
         here = (here + 1) & last
-    return here
+    return int(here)
 
 
 @kernel

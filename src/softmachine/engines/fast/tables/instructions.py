@@ -50,6 +50,7 @@ def _fshl(_: Any, bits: Any, count: Any) -> tuple[Any, Callable[..., Any]]:
     return _INTEGER(bits, count), emitted
 
 
-overload(how_many)(lambda bits: lambda bits: _ctpop(bits))
-overload(first_bit)(lambda bits: lambda bits: _cttz(bits))
-overload(rotated)(lambda bits, count: lambda bits, count: _fshl(bits, count))
+# Numba asks for functions of the same names.
+overload(how_many)(lambda bits: lambda bits: _ctpop(bits))  # noqa: ARG005, PLW0108
+overload(first_bit)(lambda bits: lambda bits: _cttz(bits))  # noqa: ARG005, PLW0108
+overload(rotated)(lambda bits, count: lambda bits, count: _fshl(bits, count))  # noqa: ARG005, PLW0108

@@ -27,7 +27,7 @@ def advance_tables(
     i, known, base, found = info[status.AT], info[status.KNOWN], info[status.BASE], status.RUNNING
     answer = code[of.ANSWER]
     while i < limit:
-        found = computed(i, int(tokens[i - base]), code, heap)
+        found = computed(i, int(tokens[i - base]), i >= first_answer, code, heap)
         if found != status.RUNNING:
             break
         if i >= first_answer:
@@ -51,8 +51,8 @@ def advance_tables(
 
 
 @kernel
-def computed(i: int, token: int, code: Integers, heap: Integers) -> int:
-    """Compute what there is to compute at a position; the status that this leads to."""
+def computed(i: int, token: int, answered: bool, code: Integers, heap: Integers) -> int:
+    """Compute what there is to compute at a position, with its output or not; the status that this leads to."""
     found = status.RUNNING
     if i > 0:  # what was computed at the position before is still there
         found = work_through(code[of.PAST], code[of.PAST_END], i - 1, code, heap)
@@ -63,7 +63,8 @@ def computed(i: int, token: int, code: Integers, heap: Integers) -> int:
         heap[k] = code[code[of.TOKENS] + token * count + k]
     for k in range(code[of.FEATURES], code[of.FEATURES_END], 5):
         read_feature(k, i, code, heap)
-    return work_through(code[of.OPS], code[of.OPS_END], i, code, heap)
+    ops = of.OPS if answered else of.UNANSWERED
+    return work_through(code[ops], code[ops + 1], i, code, heap)
 
 
 @kernel

@@ -17,6 +17,7 @@ from softmachine.engines.fast.tables import rows as row
 from softmachine.engines.fast.tables.blocks import Block
 from softmachine.engines.fast.tables.changes import KeepingRows
 from softmachine.engines.fast.tables.gathering import Spot, gathered, moves
+from softmachine.engines.fast.tables.order import order_of
 from softmachine.engines.fast.tables.program import Program, Sum
 from softmachine.engines.fast.tables.spots import Spots
 from softmachine.engines.fast.tables.words import LANES
@@ -68,42 +69,34 @@ class Layout:
         self.blocks_at, self.indexes = [0] * len(blocks), [0] * len(program.indexes)
         self.questions, self.lookups = [0] * len(program.questions), [0] * len(program.lookups)
         """The records of these, by their numbers."""
-        self._head_up(*self._in_order())
+        self._head_up()
         self.code: Integers = np.array(self._code, dtype=np.int64)
 
     def width(self, record: int) -> int:
         """How many words somebody reads."""
         return self._code[record + of.WIDTH]
 
-    def _in_order(self) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:
-        """Make all records, those first that are used first; what to do at a position, and for the one before."""
-        ops: list[tuple[int, int]] = []
-        past: list[tuple[int, int]] = []
-        for stage in range(max(block.stage for block in self.blocks) + 1):
-            for number, block in enumerate(self.blocks):
-                if block.stage == stage:
-                    self.blocks_at[number] = self._block(number)
-                    ops.append((of.BLOCK, self.blocks_at[number]))
-            now = [(number, lookup) for number, lookup in enumerate(self.program.lookups) if lookup.stage == stage]
-            keep = [ops if self.program.indexes[lookup.index].causal else past for _, lookup in now]
-            for (_, lookup), kept in zip(now, keep, strict=True):
-                if not self.indexes[lookup.index]:
-                    self.indexes[lookup.index] = self._index(lookup.index)
-                    kept.append((of.KEEP_KEY, self.indexes[lookup.index]))
-            for _, lookup in now:
-                if not self.questions[lookup.question]:
-                    self.questions[lookup.question] = self._question(lookup.question)
-                    ops.append((of.ASK, self.questions[lookup.question]))
-            for (number, _), kept in zip(now, keep, strict=True):
-                self.lookups[number] = self._lookup(number)
-                past += [(of.KEEP_VALUE, self.lookups[number])] * (kept is past)
-                ops.append((of.FIND if kept is past else of.KEEP_AND_FIND, self.lookups[number]))
-        return ops, past
+    def _record(self, what: int, number: int) -> int:
+        """The record of what is to be done, made when it is first asked for: what is used first is first in memory."""
+        records, make = {
+            of.BLOCK: (self.blocks_at, self._block),
+            of.KEEP_KEY: (self.indexes, self._index),
+            of.ASK: (self.questions, self._question),
+        }.get(what, (self.lookups, self._lookup))
+        if not records[number]:
+            records[number] = make(number)
+        return records[number]
 
-    def _head_up(self, ops: Iterable[tuple[int, int]], past: Iterable[tuple[int, int]]) -> None:
-        """Fill the beginning of the code."""
+    def _head_up(self) -> None:
+        """Make all records, and fill the beginning of the code."""
         code, program, spots = self._code, self.program, self.spots
-        code[of.OPS], code[of.OPS_END] = self._listed(ops)
+        order = order_of(program, self.blocks)
+        answered, unanswered, past = (
+            [(what, self._record(what, number)) for what, number in ops]
+            for ops in (order.answered, order.unanswered, order.past)
+        )
+        code[of.OPS], code[of.OPS_END] = self._listed(answered)
+        code[of.UNANSWERED], code[of.UNANSWERED_END] = self._listed(answered if self.everything else unanswered)
         code[of.PAST], code[of.PAST_END] = self._listed(past)
         code[of.TOKENS], code[of.TOKEN_WORDS] = self._put(spots.tokens), spots.token_words
         code[of.FEATURES], code[of.FEATURES_END] = self._listed(spots.features)
@@ -262,7 +255,7 @@ class Layout:
         room = self._take(len(parts)), self._take(width), self._take(of.FOUND_SIZE + width + 2 * of.MOST_KINDS)
         asking = [(own[part], place is None, size) for part, place, size in zip(parts, asked, sizes, strict=True)]
         signs = self._signs(asking, width) if plain else (0, 0, 0)
-        what = (self.indexes[question.index], plain, question.time * over)
+        what = (self._record(of.KEEP_KEY, question.index), plain, question.time * over)
         return self._put((*reader, *what, self._listed(asks)[0], *room, *signs))
 
     def _signs(self, asks: Iterable[tuple[Spot, bool, int]], width: int) -> tuple[int, int, int]:
@@ -287,7 +280,8 @@ class Layout:
         reader = self._reader(own.items(), width, self._take(width))
         ends = (*self._located(lookup.values, own), *self._located(lookup.found, spots.of))
         first = min((spots.of[place][0] for place in lookup.found), default=0)
-        what = (self.indexes[lookup.index], self.questions[lookup.question], choice, later, mean, *ends, first)
+        asked = self._record(of.KEEP_KEY, lookup.index), self._record(of.ASK, lookup.question)
+        what = (*asked, choice, later, mean, *ends, first)
         sums = self._take(of.STATE_SIZE)
         store = self._store(sums, 0, [(sums + of.ENTRIES, 2 * len(lookup.values))], hashed=False)
         return self._put((*reader, *what, number in self.wide_lookups, self._valued[number], store, number))

@@ -42,9 +42,8 @@ class TableMemory:
         sums = self.layout.code[self._all(self.layout.lookups, of.SUMMED) + of.STATE]
         asked = self._all(self.layout.questions, of.ASKED)
         done = self._all(self.layout.lookups, of.VALUED) + of.DONE
-        self._zeros = np.concatenate(
-            [*(groups + column for column in of.GROUPS_AT_FIRST), sums + of.USED, done, asked + of.BOUNDED]
-        )
+        grouped = [groups + column for column in of.GROUPS_AT_FIRST]
+        self._zeros = np.concatenate([*grouped, sums + of.USED, done, asked + of.BOUNDED])
         """What is 0 when a run begins,"""
         self._undecided = asked + of.GROUP
         """and what is not decided."""

@@ -13,12 +13,12 @@ BLOCK, KEEP_KEY, ASK, KEEP_AND_FIND, FIND, KEEP_VALUE = range(6)
 and find what is looked up, or one of these."""
 
 OPS, OPS_END, TOKENS, TOKEN_WORDS, FEATURES, FEATURES_END, PAST, PAST_END = range(8)
-LOGITS, OUTPUTS, ANSWER, ROOM, ROOM_END, EVERYTHING, FREE = range(8, 15)
-HEADER = 15
+UNANSWERED, UNANSWERED_END, LOGITS, OUTPUTS, ANSWER, ROOM, ROOM_END, EVERYTHING, FREE = range(8, 17)
+HEADER = 17
 """The beginning of the code: what to do, as pairs of what it is and its record; for each token the first words, and how
-many; position features, five integers each: kind, two parameters, word and shift; what to do with the position before,
-of which heads do not see their own; in the heap, the first logit, and how many there are; the block that has them; in
-the heap, room for this and that; whether everything is to be computed; and in the heap three integers: where that is
+many; position features, five integers each: kind, two parameters, word and shift; what to do for the position before,
+and what to do where no output is wanted; in the heap, the first logit, and how many there are; the block that has them;
+in the heap, room for this and that; whether everything is to be computed; and in the heap three integers: where that is
 free, how large it is, and how large it should be."""
 
 KEY, WIDTH, LAST = range(3)
