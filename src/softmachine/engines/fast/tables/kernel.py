@@ -6,7 +6,7 @@ from softmachine.engines.fast import status
 from softmachine.engines.fast.indexes.kernels import Integers, kernel
 from softmachine.engines.fast.tables import records as of
 from softmachine.engines.fast.tables.asking import ask
-from softmachine.engines.fast.tables.heads import keep_key, keep_value, retrieve
+from softmachine.engines.fast.tables.lookups import keep_key, keep_value, retrieve
 from softmachine.engines.fast.tables.recalling import TIED, recall, worked_out
 from softmachine.engines.fast.tables.rows import feature
 from softmachine.engines.fast.tables.words import number_at
@@ -102,7 +102,7 @@ def read_feature(k: int, i: int, code: Integers, heap: Integers) -> None:
 
 
 @kernel
-def write_down(head: int, code: Integers, heap: Integers) -> None:
-    """Write what a head found as numbers, too."""
-    for k in range(code[head + of.FOUND], code[head + of.FOUND_END], 3):
+def write_down(lookup: int, code: Integers, heap: Integers) -> None:
+    """Write what was found as numbers, too."""
+    for k in range(code[lookup + of.FOUND], code[lookup + of.FOUND_END], 3):
         heap[code[k]], heap[code[k] + 1] = number_at(heap, code[k + 1], code[k + 2])

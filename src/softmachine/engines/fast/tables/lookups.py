@@ -1,8 +1,8 @@
-"""Heads of a large model: equal keys in groups, what is kept of their values, and what is found.
+"""What heads of a large model look up: equal keys in groups, what is kept of their values, and what is found.
 
-Of a group's values, the words of one are kept: the first, or the last if later keys are better. Where all keys that
-tie count, that is their mean as long as all are equal; else the group has a sum besides. So what a head finds is, as a
-rule, a copy of words.
+Heads that ask the same are one lookup. Of a group's values, the words of one are kept: the first, or the last if later
+keys are better. Where all keys that tie count, that is their mean as long as all are equal; else the group has a sum
+besides. So what is found is, as a rule, a copy of words.
 
 Nothing here may index outside of an array, whatever the numbers: compiled code does not check.
 """
@@ -72,25 +72,25 @@ def new_group(index: int, g: int, i: int, code: Integers, heap: Integers) -> Non
 
 
 @inlined
-def keep_value(head: int, i: int, code: Integers, heap: Integers) -> int:
+def keep_value(lookup: int, i: int, code: Integers, heap: Integers) -> int:
     """Put the value of position i into the group of its key, once; the status that this leads to."""
-    groups, valued = code[code[code[head + of.OF] + of.GROUPED] + of.STATE], code[head + of.VALUED]
+    groups, valued = code[code[code[lookup + of.OF] + of.GROUPED] + of.STATE], code[lookup + of.VALUED]
     if heap[valued + of.DONE] > i:
         return status.RUNNING
-    gather(head, code, heap)
-    width, last, g = code[head + of.WIDTH], code[head + of.LAST], heap[groups + of.LATEST]
+    gather(lookup, code, heap)
+    width, last, g = code[lookup + of.WIDTH], code[lookup + of.LAST], heap[groups + of.LATEST]
     at, unlike = heap[valued + of.VALUE] + g * (1 + width), integer(0)
     fresh = heap[heap[groups + of.PLACES] + g * of.PLACE + of.COUNT] == 1
     if fresh:
         heap[at] = of.UNDECIDED
-    if fresh or code[head + of.LATER] == 1:
+    if fresh or code[lookup + of.LATER] == 1:
         for k in range(width):
             heap[at + 1 + k] = heap[last + k]
-    elif code[head + of.MEAN] == 1:
+    elif code[lookup + of.MEAN] == 1:
         for k in range(width):
             unlike |= heap[at + 1 + k] ^ heap[last + k]
         if unlike != 0 or heap[at] != of.UNDECIDED:
-            found = add_value(head, g, at, code, heap)
+            found = add_value(lookup, g, at, code, heap)
             if found != status.RUNNING:
                 return found
     heap[valued + of.DONE] = i + 1
@@ -98,16 +98,16 @@ def keep_value(head: int, i: int, code: Integers, heap: Integers) -> int:
 
 
 @kernel
-def add_value(head: int, g: int, at: int, code: Integers, heap: Integers) -> int:
+def add_value(lookup: int, g: int, at: int, code: Integers, heap: Integers) -> int:
     """Add the value of the present position to the sum of its group, which has other values; the status."""
-    first, store = code[head + of.VALUES], code[head + of.SUMMED]
-    count, sums = (code[head + of.VALUES_END] - first) // 3, code[store + of.STATE]
+    first, store = code[lookup + of.VALUES], code[lookup + of.SUMMED]
+    count, sums = (code[lookup + of.VALUES_END] - first) // 3, code[store + of.STATE]
     if heap[at] == of.UNDECIDED:
         number = append(store, code, heap)
         if number < 0:
             return status.FULL
         total = heap[sums + of.ENTRIES] + number * 2 * count
-        groups = code[code[code[head + of.OF] + of.GROUPED] + of.STATE]
+        groups = code[code[code[lookup + of.OF] + of.GROUPED] + of.STATE]
         before = heap[heap[groups + of.PLACES] + g * of.PLACE + of.COUNT] - 1
         for k in range(count):
             n, d = number_at(heap, at + 1 + code[first + 3 * k + 1], code[first + 3 * k + 2])
@@ -116,7 +116,7 @@ def add_value(head: int, g: int, at: int, code: Integers, heap: Integers) -> int
                 return status.TOO_LARGE
             heap[total + 2 * k], heap[total + 2 * k + 1] = n, d
         heap[at] = number
-    total, last = heap[sums + of.ENTRIES] + heap[at] * 2 * count, code[head + of.LAST]
+    total, last = heap[sums + of.ENTRIES] + heap[at] * 2 * count, code[lookup + of.LAST]
     for k in range(count):
         n, d = number_at(heap, last + code[first + 3 * k + 1], code[first + 3 * k + 2])
         if heap[total + 2 * k + 1] == 1 and d == 1 and abs(heap[total + 2 * k]) + abs(n) < 1 << 61:
@@ -130,27 +130,27 @@ def add_value(head: int, g: int, at: int, code: Integers, heap: Integers) -> int
 
 
 @inlined
-def retrieve(head: int, code: Integers, heap: Integers) -> int:
-    """Find what a head retrieves, after its question was asked; the status that this leads to."""
-    g = heap[code[code[head + of.QUESTION] + of.ASKED] + of.GROUP]
+def retrieve(lookup: int, code: Integers, heap: Integers) -> int:
+    """Find what is looked up, after its question was asked; the status that this leads to."""
+    g = heap[code[code[lookup + of.QUESTION] + of.ASKED] + of.GROUP]
     if g >= 0:
-        width, to = code[head + of.WIDTH], code[head + of.TO_WORD]
-        at = heap[code[head + of.VALUED] + of.VALUE] + g * (1 + width)
-        if heap[at] == of.UNDECIDED and code[head + of.TO_WIDE] == 0:
+        width, to = code[lookup + of.WIDTH], code[lookup + of.TO_WORD]
+        at = heap[code[lookup + of.VALUED] + of.VALUE] + g * (1 + width)
+        if heap[at] == of.UNDECIDED and code[lookup + of.TO_WIDE] == 0:
             for k in range(width):
                 heap[to + k] = heap[at + 1 + k]
             return status.RUNNING
-    return searched(head, g, code, heap)
+    return searched(lookup, g, code, heap)
 
 
 @kernel
-def searched(head: int, g: int, code: Integers, heap: Integers) -> int:
-    """Find what a head retrieves, looking at all groups unless one is known to be the only best; the status."""
+def searched(lookup: int, g: int, code: Integers, heap: Integers) -> int:
+    """Find what is looked up, looking at all groups unless one is known to be the only best; the status."""
     question, total = (
-        code[head + of.QUESTION],
-        code[of.ROOM_END] - 2 * (code[head + of.VALUES_END] - code[head + of.VALUES]),
+        code[lookup + of.QUESTION],
+        code[of.ROOM_END] - 2 * (code[lookup + of.VALUES_END] - code[lookup + of.VALUES]),
     )
-    for k in range(code[head + of.VALUES_END] - code[head + of.VALUES]):
+    for k in range(code[lookup + of.VALUES_END] - code[lookup + of.VALUES]):
         heap[total + 2 * k], heap[total + 2 * k + 1] = 0, 1
     ties, time, n, d, bad = integer(1), integer(0), integer(0), integer(1), False
     if g < 0:
@@ -160,44 +160,44 @@ def searched(head: int, g: int, code: Integers, heap: Integers) -> int:
     if bad:
         return status.TOO_LARGE
     count = integer(0)
-    if ties > 1 and code[head + of.CHOICE] == AVERAGE:
-        for other in range(heap[code[code[code[head + of.OF] + of.GROUPED] + of.STATE] + of.USED]):
+    if ties > 1 and code[lookup + of.CHOICE] == AVERAGE:
+        for other in range(heap[code[code[code[lookup + of.OF] + of.GROUPED] + of.STATE] + of.USED]):
             a, b, _ = score_of(question, other, time, code, heap)
             if a == n and b == d:
-                more, unfit = take(head, other, total, code, heap)
+                more, unfit = take(lookup, other, total, code, heap)
                 count, bad = count + more, bad or unfit
     elif ties > 0:
         if ties > 1:
-            g = chosen(head, g, time, n, d, code, heap)
-        count, bad = take(head, g, total, code, heap)
-    return status.TOO_LARGE if bad else give(head, count, total, code, heap)
+            g = chosen(lookup, g, time, n, d, code, heap)
+        count, bad = take(lookup, g, total, code, heap)
+    return status.TOO_LARGE if bad else give(lookup, count, total, code, heap)
 
 
 @kernel
-def chosen(head: int, g: int, time: int, n: int, d: int, code: Integers, heap: Integers) -> int:
+def chosen(lookup: int, g: int, time: int, n: int, d: int, code: Integers, heap: Integers) -> int:
     """Of the groups of one score, from one on, that with the earliest or the latest position."""
-    groups, best = code[code[code[head + of.OF] + of.GROUPED] + of.STATE], g
-    place = heap[groups + of.PLACES] + (of.FINAL if code[head + of.LATER] else of.FIRST)
+    groups, best = code[code[code[lookup + of.OF] + of.GROUPED] + of.STATE], g
+    place = heap[groups + of.PLACES] + (of.FINAL if code[lookup + of.LATER] else of.FIRST)
     for other in range(g + 1, heap[groups + of.USED]):
-        a, b, _ = score_of(code[head + of.QUESTION], other, time, code, heap)
+        a, b, _ = score_of(code[lookup + of.QUESTION], other, time, code, heap)
         if a == n and b == d:
             earlier = heap[place + other * of.PLACE] < heap[place + best * of.PLACE]
-            if earlier == (code[head + of.CHOICE] == LEFTMOST):
+            if earlier == (code[lookup + of.CHOICE] == LEFTMOST):
                 best = integer(other)
     return best
 
 
 @kernel
-def take(head: int, g: int, total: int, code: Integers, heap: Integers) -> tuple[int, bool]:
+def take(lookup: int, g: int, total: int, code: Integers, heap: Integers) -> tuple[int, bool]:
     """Add the values of a group to a sum; how many they are, and whether they do not fit."""
-    first, groups = code[head + of.VALUES], code[code[code[head + of.OF] + of.GROUPED] + of.STATE]
-    width, size = code[head + of.WIDTH], (code[head + of.VALUES_END] - first) // 3
-    at, count = heap[code[head + of.VALUED] + of.VALUE] + g * (1 + width), integer(1)
-    if code[head + of.MEAN]:
+    first, groups = code[lookup + of.VALUES], code[code[code[lookup + of.OF] + of.GROUPED] + of.STATE]
+    width, size = code[lookup + of.WIDTH], (code[lookup + of.VALUES_END] - first) // 3
+    at, count = heap[code[lookup + of.VALUED] + of.VALUE] + g * (1 + width), integer(1)
+    if code[lookup + of.MEAN]:
         count = heap[heap[groups + of.PLACES] + g * of.PLACE + of.COUNT]
     for k in range(size):
         if heap[at] != of.UNDECIDED:
-            own = heap[code[code[head + of.SUMMED] + of.STATE] + of.ENTRIES] + 2 * (heap[at] * size + k)
+            own = heap[code[code[lookup + of.SUMMED] + of.STATE] + of.ENTRIES] + 2 * (heap[at] * size + k)
             n, d = heap[own], heap[own + 1]
         else:
             n, d = number_at(heap, at + 1 + code[first + 3 * k + 1], code[first + 3 * k + 2])
@@ -211,11 +211,11 @@ def take(head: int, g: int, total: int, code: Integers, heap: Integers) -> tuple
 
 
 @kernel
-def give(head: int, count: int, total: int, code: Integers, heap: Integers) -> int:
-    """Let the mean be what a head found, 0 if there is nothing; the status that this leads to."""
-    for k in range(code[head + of.FOUND], code[head + of.FOUND_END], 3):
+def give(lookup: int, count: int, total: int, code: Integers, heap: Integers) -> int:
+    """Let the mean be what is found, 0 if there is nothing; the status that this leads to."""
+    for k in range(code[lookup + of.FOUND], code[lookup + of.FOUND_END], 3):
         heap[code[k + 1]] = 0
-    for k in range(code[head + of.FOUND], code[head + of.FOUND_END], 3):
+    for k in range(code[lookup + of.FOUND], code[lookup + of.FOUND_END], 3):
         n, d = heap[total], heap[total + 1]
         total += 2
         if count > 1:
@@ -223,5 +223,5 @@ def give(head: int, count: int, total: int, code: Integers, heap: Integers) -> i
             if bad:
                 return status.TOO_LARGE
         if not write_number(heap, code[k + 1], code[k + 2], n, d):
-            return int(status.REPLAN + ODD_LOOKUP + code[head + of.LOOKUP_NUMBER])
+            return int(status.REPLAN + ODD_LOOKUP + code[lookup + of.LOOKUP_NUMBER])
     return status.RUNNING
