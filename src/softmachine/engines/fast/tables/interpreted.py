@@ -12,8 +12,8 @@ from functools import cached_property
 from softmachine.engines.fast.analysis.grids import HORIZON
 from softmachine.engines.fast.indexes.kernels import Integers
 from softmachine.engines.fast.tables.blocks import Block, blocks_of
-from softmachine.engines.fast.tables.lookups import ODD_LOOKUP
 from softmachine.engines.fast.tables.layout import Layout
+from softmachine.engines.fast.tables.lookups import ODD_LOOKUP
 from softmachine.engines.fast.tables.memory import TableMemory
 from softmachine.engines.fast.tables.program import Program, tabulate
 from softmachine.transformer.weights import Layer, Transformer
