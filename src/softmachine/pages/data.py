@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import asdict
 
 from softmachine.engines.result import UNFINISHED
-from softmachine.inspection.inspection import Inspection
+from softmachine.inspection.inspection import Inspection, is_exact
 from softmachine.inspection.sentences import sentence
 from softmachine.languages.scene import Scene
 from softmachine.pages.choices import chosen
 from softmachine.pages.numbers import Json
 from softmachine.pages.shown import Shown, names_of, shown
 from softmachine.pages.soft import soft
-from softmachine.pages.weights import is_exact, weights
+from softmachine.pages.weights import weights
 from softmachine.text import cut, many
 from softmachine.theorems.theorem import Theorem
 
