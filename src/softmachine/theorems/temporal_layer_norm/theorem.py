@@ -44,9 +44,8 @@ HALF = Fraction(1, 2)
 class NormedHeads(UniqueHeads):
     """Masked unique-hard attention, and counts by uniform attention and layer norm."""
 
-    def at_count(self, name: str, count: logic.Count, of: Signal, read: Signal, weight: int = 1) -> Signal:
+    def at_count(self, name: str, count: logic.Count, of: Signal, read: Signal) -> Signal:
         """What ``read`` is at the position whose number is a count, by the layer-norm hash."""
-        del weight
         share, per = self._share(name, count, of), self._per(count)
         place_per = self._per(logic.LeftCount(count.of))
         seen = Mask.CAUSAL if isinstance(count, logic.LeftCount) else Mask.ALL

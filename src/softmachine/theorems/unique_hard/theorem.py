@@ -66,7 +66,7 @@ class UniqueHeads:
         found = attend(name, query=constant(1), key=key, value=reached, mask=mask, weighting=weighting, gap=1)
         return rounded(f"{name} rounded", found)
 
-    def at_count(self, name: str, count: logic.Count, of: Signal, read: Signal, weight: int = 1) -> Signal:
+    def at_count(self, name: str, count: logic.Count, of: Signal, read: Signal) -> Signal:
         """Never asked for: :func:`_require_no_count` refuses counts."""
         raise NotImplementedError
 
