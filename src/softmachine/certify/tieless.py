@@ -1,8 +1,9 @@
-"""Unique-hard attention without ties: a term of the scores that breaks them (Lemma 8 of seed 003, section 4.3).
+"""Unique-hard attention without ties: a term of the scores that breaks them.
 
-A leftmost- or rightmost-hard head takes one of several best keys, which softmax cannot: equal scores get equal weights.
-So the score gets a term that grows, or falls, with the position of the key, and takes less than the gap. Then the best
-key is the only one, average-hard attention finds it, and certificates speak of it like of any other head.
+Lemma 8 and section 4.3 of "Simulating Hard Attention Using Soft Attention". A leftmost- or rightmost-hard head takes
+one of several best keys, which softmax cannot: equal scores get equal weights. So the score gets a term that grows, or
+falls, with the position of the key, and takes less than the gap. Then the best key is the only one, average-hard
+attention finds it, and certificates speak of it like of any other head.
 
 | who | term of the score, for rightmost | the new gap, of a gap g | |
 |---|---|---|---|

@@ -180,8 +180,8 @@ def step(name: str, signal: Signal) -> Signal:
 def norm(name: str, signal: Signal) -> Signal:
     """Layer norm of the numbers and their negatives: each over the root of the mean of all squares; of one, its sign.
 
-    Equations (11d) and (11e) of seed 002, on a part of the vector, with no stabiliser. Only one number has a norm that
-    is always rational; what exact arithmetic cannot have, it refuses.
+    Equations (11d) and (11e) of "Revisiting Padded Transformer Expressivity", on a part of the vector, with no
+    stabiliser. Only one number has a norm that is always rational; what exact arithmetic cannot have, it refuses.
     """
     if len(signal) == 1:
         kinds: tuple[Kind, ...] = (Kind(Bound.of(-1), Bound.of(1), INTEGERS),)
