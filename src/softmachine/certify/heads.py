@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from softmachine.errors import ConstructionError
-from softmachine.transformer.attention import Choice
 from softmachine.transformer.weights import Head, Layer, Transformer
 
 
@@ -13,14 +12,9 @@ def flat(head: Head) -> bool:
     return head.bias is None and (silent or not head.key.weight.nonzeros)
 
 
-def unique(head: Head) -> bool:
-    """Whether it takes one of several best keys."""
-    return head.weighting.choice in (Choice.LEFTMOST, Choice.RIGHTMOST)
-
-
 def uniform(head: Head) -> bool:
     """Whether it takes the mean of all visible keys, which is the same hard and soft."""
-    return flat(head) and not unique(head)
+    return flat(head) and not head.weighting.unique
 
 
 def unrolled(transformer: Transformer, length: int) -> list[Layer]:

@@ -26,8 +26,6 @@ from softmachine.signals.signal import Affine, Node, Signal, inputs_first, rewri
 from softmachine.transformer.attention import AVERAGE_HARD, Choice
 from softmachine.transformer.features import INVERSE, LENGTH, NEXT, Feature, I, Monomial
 
-UNIQUE = (Choice.LEFTMOST, Choice.RIGHTMOST)
-
 
 def tieless(program: Program) -> Program:
     """The same program with average-hard heads that have no ties in place of leftmost- and rightmost-hard ones.
@@ -39,12 +37,12 @@ def tieless(program: Program) -> Program:
         ConstructionError: If a head does not say what gap its scores have, or no term is known for it; it says which.
     """
     nodes = list(inputs_first(program.logits.forms))
-    if not any(isinstance(node, Attention) and node.weighting.choice in UNIQUE for node in nodes):
+    if not any(isinstance(node, Attention) and node.weighting.unique for node in nodes):
         return program
     told = program.positions is None and any(map(_knows_length, nodes))
 
     def without_ties(_: Node, node: Node) -> Node:
-        if not isinstance(node, Attention) or node.weighting.choice not in UNIQUE:
+        if not isinstance(node, Attention) or not node.weighting.unique:
             return node
         return _by_length(node) if told else _by_position(node, program.positions)
 

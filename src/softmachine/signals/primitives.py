@@ -13,7 +13,7 @@ from fractions import Fraction
 from softmachine.errors import ConstructionError
 from softmachine.signals.kinds import BIT, INTEGERS, SHARES, Kind, exactly, rectified, union
 from softmachine.signals.signal import Affine, Node, Signal, of_node
-from softmachine.transformer.attention import AVERAGE_HARD, Choice, Mask, Weighting
+from softmachine.transformer.attention import AVERAGE_HARD, Mask, Weighting
 from softmachine.transformer.bounds import Bound
 from softmachine.transformer.features import Feature, Relation
 
@@ -211,7 +211,7 @@ def attend(
     queries, keys = (query.forms if query else ()), (key.forms if key else ())
     if len(queries) != len(keys):
         raise ConstructionError(f"head {name!r}: the query has width {len(queries)}, the key {len(keys)}")
-    kinds, chosen = value.kinds, single or weighting.choice in (Choice.LEFTMOST, Choice.RIGHTMOST)
+    kinds, chosen = value.kinds, single or weighting.unique
     if mask in (Mask.PAST, Mask.FUTURE):
         kinds = tuple(union([kind, exactly(Fraction(0))]) for kind in kinds)
     over_all = not queries and bias is None and mask is Mask.CAUSAL
