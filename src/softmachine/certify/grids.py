@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from fractions import Fraction
 from math import lcm
 
-from softmachine.certify.heads import exact_heads, flat, step_after_errors, unrolled
+from softmachine.certify.heads import exact_heads, flat, step_after_errors
 from softmachine.errors import ConstructionError
 from softmachine.transformer.attention import Mask
 from softmachine.transformer.weights import AffineMap, FeedForward, Head, Layer, Transformer
@@ -42,7 +42,7 @@ class Gaps:
             )
         transformer.require_no_norm("no denominator is known of it")
         grid = self._embedded(transformer)
-        for layer in unrolled(transformer, length):
+        for layer in transformer.unrolled(length):
             grid = self._layer(layer, grid)
         self.margin = Fraction(1, lcm(*_mapped(transformer.unembedding, grid)))
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from softmachine.errors import ConstructionError
-from softmachine.transformer.weights import Head, Layer, Transformer
+from softmachine.transformer.weights import Head, Transformer
 
 
 def flat(head: Head) -> bool:
@@ -17,17 +17,12 @@ def uniform(head: Head) -> bool:
     return flat(head) and not head.weighting.unique
 
 
-def unrolled(transformer: Transformer, length: int) -> list[Layer]:
-    """The layers that an input of this length passes, those of a loop as often as it turns."""
-    return [layer for block in transformer.blocks for layer in block.layers * block.count(length)]
-
-
 def exact_heads(transformer: Transformer, length: int) -> set[Head]:
     """The heads that read no errors: softmax has taken the place of no head before that chooses."""
     found: set[Head] = set()
     later: set[Head] = set()
     chosen = False
-    for layer in unrolled(transformer, length):
+    for layer in transformer.unrolled(length):
         (later if chosen else found).update(layer.heads)
         chosen = chosen or not all(map(uniform, layer.heads))
     return found - later
@@ -50,7 +45,7 @@ def require_hard(transformer: Transformer) -> None:
 def step_after_errors(transformer: Transformer, length: int) -> str | None:
     """The name of a step or layer norm that errors can reach; none of Theorem 26's bounds holds then."""
     chosen = False
-    for layer in unrolled(transformer, length):
+    for layer in transformer.unrolled(length):
         chosen = chosen or not all(map(uniform, layer.heads))
         forward = layer.feed_forward
         for name, activation in zip(forward.units, forward.activations, strict=True):

@@ -57,9 +57,7 @@ def _focus(part: Shown, scene: Scene) -> int:
 def _sentences(part: Shown) -> Json:
     """What each head did at each place, in the words of its theorem; of short runs in exact numbers only."""
     inspection, transformer = part.inspection, part.inspection.transformer
-    heads = sum(
-        block.count(part.length) * sum(len(layer.heads) for layer in block.layers) for block in transformer.blocks
-    )
+    heads = sum(len(layer.heads) for layer in transformer.unrolled(part.length))
     if not heads or heads * len(part.window) > MOST_TOLD or not is_exact(transformer) or part.context.segment:
         return None
     model = inspection.run.model
