@@ -9,8 +9,9 @@ from enum import Enum
 from softmachine.languages.linear import Relation
 from softmachine.languages.srasp import expressions as ex
 from softmachine.languages.srasp.equality import separate
-from softmachine.languages.srasp.expressions import Expression, Index, indices, quote, show
+from softmachine.languages.srasp.expressions import Expression, Index, indices, show
 from softmachine.languages.srasp.value_types import BOOLEAN, INTEGER, Kind, Type
+from softmachine.languages.text.layout import quote
 from softmachine.languages.text.problems import Problem
 
 LARGEST_INTEGER = 10**9
