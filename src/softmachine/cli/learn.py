@@ -29,8 +29,8 @@ EXAMPLES = """[dim]Examples:[/]
 PANEL = "Training"
 
 
-def _number(about: str, *names: str, least: float = 0) -> object:
-    return typer.Option(*names, metavar="N", min=least, help=about, rich_help_panel=PANEL)
+def _number(about: str, *names: str, least: float = 0, metavar: str = "N") -> object:
+    return typer.Option(*names, metavar=metavar, min=least, help=about, rich_help_panel=PANEL)
 
 
 def _listed(metavar: str, about: str, *names: str) -> object:
