@@ -66,6 +66,13 @@ def clipped(text: str, longest: int = 40) -> str:
     return str(text) if len(text) <= longest else text[: longest - 1] + "…"
 
 
+def sign(negative: bool, before: str) -> str:
+    """The sign in front of a term of a sum, where something stands before it or nothing does."""
+    if before:
+        return " - " if negative else " + "
+    return "-" if negative else ""
+
+
 def span(numbers: Sequence[int]) -> str:
     """Numbers that follow each other: "1 to 5", "3", or "none"."""
     if len(numbers) > 1:
