@@ -6,7 +6,7 @@ import pytest
 
 from softmachine import estimates
 from softmachine.errors import EffortError
-from softmachine.estimates import Estimate, allow, consent, duration, foreseen, size
+from softmachine.estimates import Estimate, Foresight, allow, consent, duration, foreseen, size
 
 HOURS = Estimate("counting", seconds=3 * 3600)
 
@@ -94,4 +94,4 @@ def test_later_items_may_take_longer(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(estimates, "SOON", 0.0)
     monkeypatch.setattr(estimates, "WORTH_SAYING", 0.0)
     with pytest.raises(EffortError, match="counting would take about 3 hours"):
-        list(foreseen(range(101), 101, "counting", later=lambda: 108.0))
+        Foresight(101, "counting", later=lambda: 108.0).judge(1)

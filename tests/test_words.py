@@ -15,7 +15,7 @@ from softmachine.words import FEW, count_words
 def test_every_input_up_to_a_length_or_all_of_the_one_length() -> None:
     palindrome, adder = sm.compile("palindrome"), sm.compile("full-adder")
     few = Sweep.of(palindrome, up_to=2, sample=None, length=None)
-    assert ["".join(word) for word in few.words] == ["", "a", "b", "aa", "ab", "ba", "bb"]
+    assert ["".join(word) for word in few.words_from(0)] == ["", "a", "b", "aa", "ab", "ba", "bb"]
     assert few.total == 7
     assert Sweep.of(adder, up_to=None, sample=None, length=None).total == 8
     assert Sweep.of(adder, up_to=5, sample=None, length=None).total == 8
@@ -38,7 +38,7 @@ def test_what_does_not_say_which_inputs_is_refused() -> None:
 
 def test_other_random_inputs_have_another_seed() -> None:
     model = sm.compile("increment")
-    some = [list(Sweep.of(model, up_to=None, sample=5, length=9, seed=seed).words) for seed in (0, 0, 1)]
+    some = [list(Sweep.of(model, up_to=None, sample=5, length=9, seed=seed).words_from(0)) for seed in (0, 0, 1)]
     assert some[0] == some[1] != some[2]
 
 

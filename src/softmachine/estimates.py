@@ -147,26 +147,19 @@ class Foresight:
         allow(Estimate(self.what, seconds), self.hint)
 
 
-def foreseen(
-    items: Iterable[Item],
-    total: float,
-    what: str,
-    later: Callable[[], float] | None = None,
-    hint: str | None = None,
-) -> Iterator[Item]:
+def foreseen(items: Iterable[Item], total: float, what: str, hint: str | None = None) -> Iterator[Item]:
     """The items one by one, to work on; soon it is known how long all of them take, and that is allowed or not.
 
     Args:
         items: What to work on.
         total: How many there are.
         what: The work.
-        later: How many seconds a later item takes, where they take longer than the first ones; it may try some.
         hint: What would take less.
 
     Raises:
         EffortError: Soon, if it takes too long and nobody said yes.
     """
-    foresight = Foresight(total, what, later, hint)
+    foresight = Foresight(total, what, hint=hint)
     for done, item in enumerate(items):
         foresight.judge(done)
         yield item

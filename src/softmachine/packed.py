@@ -49,10 +49,15 @@ class Codes(Sequence[Item]):
 
     def __iter__(self) -> Iterator[Item]:
         names = self.names
+        for codes in self._pieces():
+            for code in codes.tolist():
+                yield names[code]
+
+    def _pieces(self) -> Iterator[Numbers]:
+        """The same arrays in pieces, so that what is made of one takes little memory."""
         for part in self.parts():
             for start in range(0, len(part), PIECE):
-                for code in part[start : start + PIECE].tolist():
-                    yield names[code]
+                yield part[start : start + PIECE]
 
     @abstractmethod
     def renamed(self, names: Sequence[Other]) -> Codes[Other]:
@@ -67,9 +72,8 @@ class Codes(Sequence[Item]):
         import numpy as np
 
         found = np.zeros(len(self.names), dtype=np.int64)
-        for part in self.parts():
-            for start in range(0, len(part), PIECE):
-                found += np.bincount(part[start : start + PIECE], minlength=len(found))
+        for codes in self._pieces():
+            found += np.bincount(codes, minlength=len(found))
         return [int(count) for count in found]
 
     def chosen(self, meaning: Callable[[Item], Other | None]) -> Packed[Other]:
@@ -94,13 +98,11 @@ class Codes(Sequence[Item]):
 
         names = [str(name) for name in self.names]
         letters = np.array([ord(name) for name in names], dtype="<u4") if _plain(names) and not between else None
-        for part in self.parts():
-            for start in range(0, len(part), PIECE):
-                codes = part[start : start + PIECE]
-                if letters is not None:
-                    yield letters[codes].tobytes().decode("utf-32-le", "surrogatepass")
-                else:
-                    yield between.join([names[code] for code in codes.tolist()])
+        for codes in self._pieces():
+            if letters is not None:
+                yield letters[codes].tobytes().decode("utf-32-le", "surrogatepass")
+            else:
+                yield between.join([names[code] for code in codes.tolist()])
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Sequence) or isinstance(other, str):

@@ -61,6 +61,18 @@ def cut(name: str) -> str:
     return name if len(name) <= LONG_NAME else f"{name[:half].rstrip()}…{name[-half + 1 :].lstrip()}"
 
 
+def clipped(text: str, longest: int = 40) -> str:
+    """The beginning of a text that may be long."""
+    return str(text) if len(text) <= longest else text[: longest - 1] + "…"
+
+
+def sign(negative: bool, before: str) -> str:
+    """The sign in front of a term of a sum, where something stands before it or nothing does."""
+    if before:
+        return " - " if negative else " + "
+    return "-" if negative else ""
+
+
 def span(numbers: Sequence[int]) -> str:
     """Numbers that follow each other: "1 to 5", "3", or "none"."""
     if len(numbers) > 1:

@@ -70,4 +70,4 @@ def test_the_baseline_says_the_most_frequent_trace_whatever_the_word_is(half_tra
         if traces.count(trace) == most
     }
     assert most > 1
-    assert measure(decoder, corpus, examples, verdicts=False).same_trace in shares
+    assert measure(decoder, corpus, examples).same_trace in shares

@@ -52,7 +52,7 @@ def checked(model: sm.Model, wanted: Wanted, crew: Crew | None, journal: Path | 
 
 def plainly(model: sm.Model, wanted: Wanted) -> Report:
     """What one process finds without parts."""
-    words = wanted.sweep(model).words
+    words = wanted.sweep(model).words_from(0)
     return replace(check_words(model, words, arithmetic=wanted.arithmetic, max_steps=wanted.max_steps), seconds=0.0)
 
 
@@ -97,7 +97,7 @@ def test_the_first_mistake_ends_it_with_the_same_report(counting: sm.Model) -> N
     wanted = replace(MANY, first=True)
     alone = checked(counting, wanted, None)
     whole = plainly(counting, MANY)
-    words = list(MANY.sweep(counting).words)
+    words = list(MANY.sweep(counting).words_from(0))
     assert alone.disagreements == whole.disagreements[:1]
     assert words[alone.inputs - 1] == alone.disagreements[0].word
     assert alone.tokens == check_words(counting, words[: alone.inputs], arithmetic="fixed:2").tokens
@@ -176,7 +176,7 @@ def test_words_of_all_lengths_from_any_word_on(theorem: str) -> None:
 
 def test_a_part_of_a_sweep_is_its_words_from_one_number_to_another(counting: sm.Model) -> None:
     for sweep in (Sweep.every(counting, 4), Sweep.random(counting, 40, 3)):
-        whole = list(sweep.words)
+        whole = list(sweep.words_from(0))
         for start in range(0, len(whole), 3):
             assert list(sweep.part(start, start + 7)) == whole[start : start + 7]
 

@@ -16,7 +16,7 @@ from functools import cached_property
 from math import ceil, inf, isfinite
 
 from softmachine.certify.grids import Gaps
-from softmachine.certify.heads import exact_heads, require_hard, step_after_errors, uniform, unique
+from softmachine.certify.heads import exact_heads, require_hard, step_after_errors, uniform
 from softmachine.certify.observed import Inputs, Observed, agrees, all_sequences, observe
 from softmachine.certify.theorem26 import Theorem26, theorem26
 from softmachine.certify.untied import slope, untied
@@ -185,7 +185,9 @@ class _Softening:
         _ = self.found  # or a refusal, which says more than the next line would
         self.kinds = {head: self._kind(head) for head in transformer.heads}
         self.slopes = {
-            head: slope(head, self.found[head] or Fraction(1), length) for head in transformer.heads if unique(head)
+            head: slope(head, self.found[head] or Fraction(1), length)
+            for head in transformer.heads
+            if head.weighting.unique
         }
         self.untied = untied(transformer, self.slopes)
 
@@ -239,7 +241,7 @@ class _Softening:
         Raises:
             ConstructionError: If it takes means of keys that tie, and errors would make these uneven.
         """
-        if unique(head):
+        if head.weighting.unique:
             return str(head.weighting)
         if uniform(head):
             return "uniform"

@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from fractions import Fraction
 from math import lcm
 
-from softmachine.certify.heads import exact_heads, flat, step_after_errors, unique, unrolled
+from softmachine.certify.heads import exact_heads, flat, step_after_errors
 from softmachine.errors import ConstructionError
 from softmachine.transformer.attention import Mask
 from softmachine.transformer.weights import AffineMap, FeedForward, Head, Layer, Transformer
@@ -42,7 +42,7 @@ class Gaps:
             )
         transformer.require_no_norm("no denominator is known of it")
         grid = self._embedded(transformer)
-        for layer in unrolled(transformer, length):
+        for layer in transformer.unrolled(length):
             grid = self._layer(layer, grid)
         self.margin = Fraction(1, lcm(*_mapped(transformer.unembedding, grid)))
 
@@ -70,8 +70,8 @@ class Gaps:
         values = _mapped(head.value, grid)
         if flat(head):
             self.heads.setdefault(head, None)
-            return values if unique(head) else _times(values, self._counts(head))
-        if not unique(head) and head not in self._exact:
+            return values if head.weighting.unique else _times(values, self._counts(head))
+        if not head.weighting.unique and head not in self._exact:
             raise ConstructionError(
                 f"head {head.name!r} is average-hard, and scores that it reads with errors may tie: no bound is known",
                 hint="ask for a length so short that every input can be run; or let it be leftmost- or rightmost-hard",
@@ -80,7 +80,7 @@ class Gaps:
         gap = Fraction(1, lcm(*scores, *self._biases(head)))
         before = self.heads.get(head)
         self.heads[head] = gap if before is None else min(before, gap)
-        return values if unique(head) else _times(values, lcm(*range(1, self.length + 2)))
+        return values if head.weighting.unique else _times(values, lcm(*range(1, self.length + 2)))
 
     def _counts(self, head: Head) -> int:
         """What the numbers of visible keys divide."""

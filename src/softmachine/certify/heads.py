@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from softmachine.errors import ConstructionError
-from softmachine.transformer.attention import Choice
-from softmachine.transformer.weights import Head, Layer, Transformer
+from softmachine.transformer.weights import Head, Transformer
 
 
 def flat(head: Head) -> bool:
@@ -13,19 +12,9 @@ def flat(head: Head) -> bool:
     return head.bias is None and (silent or not head.key.weight.nonzeros)
 
 
-def unique(head: Head) -> bool:
-    """Whether it takes one of several best keys."""
-    return head.weighting.choice in (Choice.LEFTMOST, Choice.RIGHTMOST)
-
-
 def uniform(head: Head) -> bool:
     """Whether it takes the mean of all visible keys, which is the same hard and soft."""
-    return flat(head) and not unique(head)
-
-
-def unrolled(transformer: Transformer, length: int) -> list[Layer]:
-    """The layers that an input of this length passes, those of a loop as often as it turns."""
-    return [layer for block in transformer.blocks for layer in block.layers * block.count(length)]
+    return flat(head) and not head.weighting.unique
 
 
 def exact_heads(transformer: Transformer, length: int) -> set[Head]:
@@ -33,7 +22,7 @@ def exact_heads(transformer: Transformer, length: int) -> set[Head]:
     found: set[Head] = set()
     later: set[Head] = set()
     chosen = False
-    for layer in unrolled(transformer, length):
+    for layer in transformer.unrolled(length):
         (later if chosen else found).update(layer.heads)
         chosen = chosen or not all(map(uniform, layer.heads))
     return found - later
@@ -56,7 +45,7 @@ def require_hard(transformer: Transformer) -> None:
 def step_after_errors(transformer: Transformer, length: int) -> str | None:
     """The name of a step or layer norm that errors can reach; none of Theorem 26's bounds holds then."""
     chosen = False
-    for layer in unrolled(transformer, length):
+    for layer in transformer.unrolled(length):
         chosen = chosen or not all(map(uniform, layer.heads))
         forward = layer.feed_forward
         for name, activation in zip(forward.units, forward.activations, strict=True):

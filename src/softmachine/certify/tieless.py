@@ -1,8 +1,9 @@
-"""Unique-hard attention without ties: a term of the scores that breaks them (Lemma 8 of seed 003, section 4.3).
+"""Unique-hard attention without ties: a term of the scores that breaks them.
 
-A leftmost- or rightmost-hard head takes one of several best keys, which softmax cannot: equal scores get equal weights.
-So the score gets a term that grows, or falls, with the position of the key, and takes less than the gap. Then the best
-key is the only one, average-hard attention finds it, and certificates speak of it like of any other head.
+Lemma 8 and section 4.3 of "Simulating Hard Attention Using Soft Attention". A leftmost- or rightmost-hard head takes
+one of several best keys, which softmax cannot: equal scores get equal weights. So the score gets a term that grows, or
+falls, with the position of the key, and takes less than the gap. Then the best key is the only one, average-hard
+attention finds it, and certificates speak of it like of any other head.
 
 | who | term of the score, for rightmost | the new gap, of a gap g | |
 |---|---|---|---|
@@ -25,8 +26,6 @@ from softmachine.signals.signal import Affine, Node, Signal, inputs_first, rewri
 from softmachine.transformer.attention import AVERAGE_HARD, Choice
 from softmachine.transformer.features import INVERSE, LENGTH, NEXT, Feature, I, Monomial
 
-UNIQUE = (Choice.LEFTMOST, Choice.RIGHTMOST)
-
 
 def tieless(program: Program) -> Program:
     """The same program with average-hard heads that have no ties in place of leftmost- and rightmost-hard ones.
@@ -38,12 +37,12 @@ def tieless(program: Program) -> Program:
         ConstructionError: If a head does not say what gap its scores have, or no term is known for it; it says which.
     """
     nodes = list(inputs_first(program.logits.forms))
-    if not any(isinstance(node, Attention) and node.weighting.choice in UNIQUE for node in nodes):
+    if not any(isinstance(node, Attention) and node.weighting.unique for node in nodes):
         return program
     told = program.positions is None and any(map(_knows_length, nodes))
 
     def without_ties(_: Node, node: Node) -> Node:
-        if not isinstance(node, Attention) or node.weighting.choice not in UNIQUE:
+        if not isinstance(node, Attention) or not node.weighting.unique:
             return node
         return _by_length(node) if told else _by_position(node, program.positions)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -14,7 +14,7 @@ from rich.console import Console
 
 from softmachine.errors import UsageError
 from softmachine.files import require_new
-from softmachine.text import printable
+from softmachine.text import many, printable
 
 __all__ = ["Output", "print_json", "printable", "require_svg"]
 
@@ -71,6 +71,18 @@ class Output:
     def say(self, text: str, style: str | None = None) -> None:
         """Print for people; long lines are left to the terminal, and to whoever reads the pipe."""
         self.out.print(printable(text), style=style, soft_wrap=True)
+
+    def columns(self, rows: Sequence[Sequence[str]]) -> None:
+        """Print rows of texts below one another, each column as wide as its widest text."""
+        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+        for row in rows:
+            self.say("  ".join(entry.rjust(wide) for entry, wide in zip(row, widths, strict=True)))
+
+    def warn_of_limit(self, max_steps: int) -> None:
+        """Say that a run was stopped, and how to let it go on."""
+        self.warn(
+            f"stopped after {many(max_steps, 'step')}; to let it run longer: --max-steps {10 * max_steps or 1000}"
+        )
 
     def warn(self, message: str) -> None:
         """Say something on standard error."""

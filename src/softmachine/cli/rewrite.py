@@ -109,9 +109,7 @@ def _tell(model: Model, rewriting: Rewriting, found: tuple[Word, int] | None, ou
         for name, cost in zip(("before", "after"), costs, strict=True):
             *numbers, masks = asdict(cost).values()
             rows.append([name, *(f"{number:,}" for number in numbers), ", ".join(masks)])
-        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-        for row in rows:
-            output.say("  ".join(entry.rjust(wide) for entry, wide in zip(row, widths, strict=True)))
+        output.columns(rows)
         output.say("")
     if found is None:
         what = "logits" if rewriting.arithmetic == "exact" else "answers"

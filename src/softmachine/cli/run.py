@@ -16,7 +16,6 @@ from softmachine.cli.models import Wanted, noted, open_for, rasp_theorem, view_o
 from softmachine.cli.options import Status, file, switch, value
 from softmachine.cli.output import Output
 from softmachine.errors import EffortError, Remedy, SoftmachineError, UsageError
-from softmachine.text import many
 
 if TYPE_CHECKING:
     from softmachine.cli.looking import Looking
@@ -336,5 +335,5 @@ def _status(ended: _Ended, max_steps: int, output: Output) -> Status:
         return Status.INTERRUPTED
     if ended.run.halted:
         return Status.DONE
-    output.warn(f"stopped after {many(max_steps, 'step')}; to let it run longer: --max-steps {10 * max_steps or 1000}")
+    output.warn_of_limit(max_steps)
     return Status.STEP_LIMIT

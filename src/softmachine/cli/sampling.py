@@ -49,8 +49,7 @@ def draw(model: Model, text: str, arithmetic: str, seed: int, max_steps: int | N
         _say(found, output)
     if found.ended:
         return Status.DONE
-    limit = MAX_STEPS if max_steps is None else max_steps
-    output.warn(f"stopped after {many(limit, 'step')}; to let it run longer: --max-steps {10 * limit or 1000}")
+    output.warn_of_limit(MAX_STEPS if max_steps is None else max_steps)
     return Status.STEP_LIMIT
 
 

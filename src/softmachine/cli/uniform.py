@@ -128,9 +128,7 @@ def _tell(family: UniformFamily | WrittenFamily, found: list[Measured], output: 
             max(counts) for counts in zip(*((u.steps, u.printed) for u in each.uses.values()), strict=True)
         )
         rows.append([f"{each.n:,}", str(each.logarithm), f"{printed:,}", *cells, f"{steps:,}"])
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    for row in rows:
-        output.say("  ".join(entry.rjust(wide) for entry, wide in zip(row, widths, strict=True)))
+    output.columns(rows)
     growth = [f"{name} {more}" for name in names if (more := per_doubling(found, name)) is not None]
     if growth:
         output.say(f"\ncells that a doubling of n adds at most: {', '.join(growth)} (O(log n) is a constant at each)")

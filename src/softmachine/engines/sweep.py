@@ -37,11 +37,6 @@ class Sweep:
     total: int | float
     words_from: Callable[[int], Iterator[Word]]
 
-    @property
-    def words(self) -> Iterator[Word]:
-        """All of them."""
-        return self.words_from(0)
-
     def part(self, start: int, stop: int) -> Iterator[Word]:
         """Those from one number up to another, which is not among them."""
         return islice(self.words_from(start), stop - start)

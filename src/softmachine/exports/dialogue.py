@@ -124,8 +124,7 @@ def _sample(codec: Codec[Source], word: tuple[str, ...], length: int) -> Sample 
         return None
     if len(prompt) > length:
         return None
-    text = ("" if all(len(symbol) == 1 for symbol in codec.alphabet) else " ").join(word)
-    expected = codec.expected(word, MOST_TOKENS)
+    text, expected = codec.text_of(word), codec.expected(word, MOST_TOKENS)
     if not isinstance(codec, DecoderCodec):
         return Sample(text, prompt, tuple(expected), ends=True)
     said = tuple(islice(expected, max(length - len(prompt), 0)))  # no more: it may go on for ever

@@ -123,31 +123,23 @@ def _head(head: Json) -> Json:
 
 def _source(codec: Json) -> dict[str, str]:
     """The source that a codec held, as text in the format of its language."""
-    from softmachine.languages.formats import source_text
-    from softmachine.languages.source import Source
-
     language, name = codec["kind"], codec.get("name", "")
     match language:
         case "turing":
             machine = codec["machine"]
             return {"language": language, "name": machine["name"], "text": json.dumps(machine)}
-        case "circuit":
+        case "circuit" | "graph":
             return {"language": language, "name": name, "text": json.dumps(codec)}
         case "srasp" | "crasp":
             return {"language": language, "name": name, "text": codec["program"]}
         case "counter":
             return {"language": language, "name": name, "text": codec["machine"]}
         case "temporal":
+            from softmachine.languages.formats import source_text
             from softmachine.languages.temporal import Specification, parse_formula
 
             formula, alphabet = parse_formula(str(codec["formula"])), tuple(map(str, codec["alphabet"]))
-            made: Source = Specification(name=str(name), formula=formula, alphabet=alphabet)
-        case "graph":
-            from softmachine.languages.graph import Graph
-
-            edges = tuple((str(one), str(other)) for one, other in codec["edges"])
-            vertices, directed = tuple(map(str, codec["vertices"])), bool(codec["directed"])
-            made = Graph(name=str(name), vertices=vertices, edges=edges, directed=directed)
+            made = Specification(name=str(name), formula=formula, alphabet=alphabet)
+            return {"language": language, "name": made.name, "text": source_text(made)}
         case _:
             raise SourceError(f"a codec of kind {language!r} is not known to this version")
-    return {"language": language, "name": made.name, "text": source_text(made)}

@@ -191,7 +191,10 @@ class Inspection:
             raise UsageError("attention is soft: heads choose nothing, but give all positions weights")
         position = self.index(position)
         context = self.contexts.of(position)
-        tokens = self.contexts.tokens(context)[: None if self.looks_ahead else context.place(position) + 1]
+        return self.chosen(self.contexts.tokens(context)[: None if self.looks_ahead else context.place(position) + 1])
+
+    def chosen(self, tokens: Sequence[str]) -> list[Pattern]:
+        """What every head chose at all positions of these tokens; of a soft head, all that it saw."""
         with consent(self.yes):
             try:
                 return self._patterns(DenseEngine(self.transformer), tokens)
@@ -237,9 +240,14 @@ class Inspection:
 def arithmetic_for(run: Run) -> str:
     """The arithmetic to look into a run in: rationals, unless softmax or a layer norm has no rational value."""
     weights = run.model.weights
-    if all(map(uniform_or_hard, weights.heads)) and not weights.rooted:
+    if is_exact(weights):
         return "exact"
     return run.arithmetic if run.arithmetic.startswith("ball") else "ball"
+
+
+def is_exact(transformer: Transformer) -> bool:
+    """Whether all numbers are rational: no softmax of scores that differ, no root of a layer norm."""
+    return all(map(uniform_or_hard, transformer.heads)) and not transformer.rooted
 
 
 def uniform_or_hard(head: Head) -> bool:

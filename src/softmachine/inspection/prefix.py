@@ -11,7 +11,6 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 from flint import fmpq
-from numpy.typing import NDArray
 
 from softmachine.arithmetic import Tensor
 from softmachine.arithmetic.base import Array
@@ -19,9 +18,9 @@ from softmachine.engines.dense.engine import Pass
 from softmachine.engines.fast.analysis.flow import FlowHead, Position
 from softmachine.engines.fast.analysis.forms import Form
 from softmachine.engines.fast.analysis.grids import Declined
-from softmachine.engines.fast.columns import Block, OfAtom, OfPosition
+from softmachine.engines.fast.columns import Block, of_atom
 from softmachine.engines.fast.engine import FastEngine
-from softmachine.engines.fast.recording import recorded
+from softmachine.engines.fast.recording import read_again
 from softmachine.engines.fast.tokens import Tokens
 from softmachine.errors import PrecisionError, UsageError
 from softmachine.estimates import Estimate, allow
@@ -54,9 +53,10 @@ def adopt_prefix(reading: Pass, tokens: Sequence[str]) -> bool:
         return False  # something is computed that nobody reads
     count = len(tokens) * len(forms)
     allow(Estimate(f"reading {many(len(tokens), 'token')} again", count * SECONDS, count * BYTES))
-    codes = np.array([transformer.token_index[token] for token in tokens], dtype=np.int64)
+    codes = [transformer.token_index[token] for token in tokens]
+    known = Tokens(transformer.vocabulary, codes, fast.code.kinds)
     try:
-        for block in _blocks(fast, codes, written):
+        for block in read_again(fast, known, len(tokens), written, SIZE):
             columns = _Columns(fast, block)
             for where, parts in _groups(reading, heads):
                 reading.adopt(where, [columns.tensor(part) for part in parts])
@@ -65,15 +65,6 @@ def adopt_prefix(reading: Pass, tokens: Sequence[str]) -> bool:
         return False
     reading.read = len(tokens)
     return True
-
-
-def _blocks(fast: FastEngine, codes: NDArray[np.int64], atoms: Sequence[int]) -> Iterator[Block]:
-    """The positions in blocks, with these atoms."""
-    tokens = Tokens(fast.transformer.vocabulary, codes, fast.code.kinds)
-    records = recorded(fast, tokens, len(codes), atoms, SIZE) if atoms else None
-    places = {number: 2 * k for k, number in enumerate(atoms)}
-    for first in range(0, len(codes), SIZE):
-        yield Block(first, codes[first : first + SIZE], next(records) if records else None, places)
 
 
 def _groups(
@@ -117,9 +108,7 @@ class _Columns:
 
     def _atom(self, number: int) -> Array:
         if number not in self._atoms:
-            atom = self.fast.flow.atoms[number]
-            name = OfPosition(atom.feature) if isinstance(atom, Position) else OfAtom(number)
-            column = self.block.column(name)
+            column = self.block.column(of_atom(number, self.fast.flow.atoms[number]))
             below = np.broadcast_to(column.d, column.n.shape).tolist()
             known: dict[tuple[int, int], fmpq] = {}
             self._atoms[number] = np.array(

@@ -8,6 +8,8 @@ from enum import StrEnum
 from operator import eq, ge, gt, le, lt, ne
 from typing import Generic, TypeVar
 
+from softmachine.text import sign
+
 Number = TypeVar("Number", bound=Hashable)
 """What is summed: a count, say."""
 LARGEST_NUMBER = 10**18
@@ -89,17 +91,10 @@ def linear_text(linear: Linear[Number], name: Callable[[Number], str]) -> str:
     text = ""
     for coefficient, number in linear.terms:
         factor = "" if abs(coefficient) == 1 else f"{abs(coefficient)}*"
-        text += _sign(coefficient, text) + factor + name(number)
+        text += sign(coefficient < 0, text) + factor + name(number)
     if linear.constant or not text:
-        text += _sign(linear.constant, text) + str(abs(linear.constant))
+        text += sign(linear.constant < 0, text) + str(abs(linear.constant))
     return text
-
-
-def _sign(number: int, before: str) -> str:
-    """The sign in front of a number, where something stands before it or nothing does."""
-    if before:
-        return " - " if number < 0 else " + "
-    return "-" if number < 0 else ""
 
 
 _SPELLINGS = {"≤": "<=", "≥": ">=", "≠": "!=", "==": "="}

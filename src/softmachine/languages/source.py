@@ -69,6 +69,11 @@ def name_of(source: str) -> str | None:
     return None if source.startswith("<") else PurePath(source).stem or None
 
 
+def is_symbol(text: str) -> bool:
+    """Whether words can be made of it: it is not empty, and has no blanks unless it is one."""
+    return bool(text) and (len(text) == 1 or not any(map(str.isspace, text)))
+
+
 NO_SYMBOLS = "empty: the only input is the empty word"
 
 

@@ -124,11 +124,11 @@ def streams(model: Model, decoder: Decoder, corpus: Corpus, examples: Sequence[E
     return Streams(names, np.concatenate(compiled), tuple(np.concatenate(each) for each in layers))
 
 
-def probes(model: Model, decoder: Decoder, corpus: Corpus, bin_: str = "test0") -> list[Probed]:
+def probes(model: Model, decoder: Decoder, corpus: Corpus) -> list[Probed]:
     """How well the compiled model's variables can be read off each layer of a trained model, by linear maps.
 
-    Maps are fitted on words of the training, and judged on words of a bin. Beside each is the same with a model of
-    random weights: a stream of many random features is good for something, too.
+    Maps are fitted on words of the training, and judged on words of the first bin. Beside each is the same with a model
+    of random weights: a stream of many random features is good for something, too.
     """
     from softmachine.learn.model import Decoder
     from softmachine.learn.training import alone
@@ -136,7 +136,7 @@ def probes(model: Model, decoder: Decoder, corpus: Corpus, bin_: str = "test0") 
     with alone(0):
         random = Decoder(decoder.shape, len(corpus.vocabulary), corpus.context)
     fitted = [streams(model, each, corpus, corpus.train) for each in (decoder, random)]
-    judged = [streams(model, each, corpus, corpus.tests[bin_]) for each in (decoder, random)]
+    judged = [streams(model, each, corpus, corpus.tests["test0"]) for each in (decoder, random)]
     found = []
     for k, name in enumerate(fitted[0].names):
         wanted, tried = fitted[0].variables[:, k], judged[0].variables[:, k]

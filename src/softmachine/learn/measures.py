@@ -71,11 +71,11 @@ class Measures:
         return {**asdict(self), **plain}
 
 
-def measure(decoder: Decoder, corpus: Corpus, examples: Sequence[Example], *, verdicts: bool = True) -> Measures:
+def measure(decoder: Decoder, corpus: Corpus, examples: Sequence[Example]) -> Measures:
     """Measure a model on examples."""
     marks = list(_marks(decoder, corpus, examples))
     right = [wrong is None for wrong, *_ in marks]
-    decoded, told = _verdicts(decoder, corpus, examples, marks) if verdicts else (0, None)
+    decoded, told = _verdicts(decoder, corpus, examples, marks)
     trace = Counter(map(_trace, corpus.train)).most_common(1)[0][0]
     verdict = Counter(each.verdict for each in corpus.train).most_common(1)[0][0]
     return Measures(

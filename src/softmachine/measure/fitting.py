@@ -14,6 +14,7 @@ from itertools import accumulate, pairwise
 from math import exp, expm1, isqrt, log, sqrt
 from statistics import fmean, linear_regression
 
+from softmachine.text import sign
 from softmachine.transformer.features import ceil_log2
 
 _FUNCTIONS: dict[str, Callable[[int], int]] = {
@@ -64,8 +65,7 @@ class Formula:
             size = abs(factor)
             number = str(size) if size.denominator == 1 or not name else f"({size})"
             term = name if name and size == 1 else number + name
-            sign = ("-" if factor < 0 else "") if not text else " - " if factor < 0 else " + "
-            text += sign + term
+            text += sign(factor < 0, text) + term
         return text or "0"
 
 

@@ -105,15 +105,14 @@ def measure(
 
 
 def _measured(n: int, transformer: Transformer, precision: int | None) -> dict[str, int]:
-    turns = [(block, block.count(n)) for block in transformer.blocks]
     loops = {
-        f"{TURNS} of {block.name or f'block {number}'}": times
-        for number, (block, times) in enumerate(turns, start=1)
+        f"{TURNS} of {block.name or f'block {number}'}": block.count(n)
+        for number, block in enumerate(transformer.blocks, start=1)
         if block.name or block.repeats != 1
     }
     width = transformer.width
     return {
-        "depth": sum(len(block.layers) * times for block, times in turns),
+        "depth": transformer.depth(n),
         "layers": len(transformer.layers),
         **loops,
         "width": width,

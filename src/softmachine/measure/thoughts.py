@@ -94,19 +94,6 @@ def growth(found: Iterable[Thoughts]) -> Fit | None:
     return fit({each.length: each.most for each in found if each.most is not None})
 
 
-def table(found: Iterable[Thoughts]) -> str:
-    """Lengths of chains of thought as a table for people."""
-    lines = [f"{'length':>6}  {'inputs':>8}  {'fewest':>9}  {'mean':>11}  {'most':>9}"]
-    for each in found:
-        inputs = f"{'all ' if each.all_inputs else ''}{each.inputs}"
-        numbers = f"{'-':>9}  {'-':>11}  {'-':>9}"
-        if each.mean is not None:
-            numbers = f"{each.fewest:>9,}  {each.mean:>11,.1f}  {each.most:>9,}"
-        notes = [f"{each.endless} without an end"] * bool(each.endless) + [f"{each.stuck} stuck"] * bool(each.stuck)
-        lines.append(f"{each.length:>6}  {inputs:>8}  {numbers}  {', '.join(notes)}".rstrip())
-    return "\n".join(lines)
-
-
 def _every(program: Program, length: int) -> Iterator[tuple[str, ...]]:
     return product(program.alphabet, repeat=length)
 

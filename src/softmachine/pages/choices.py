@@ -4,20 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from softmachine.engines.dense.effort import allow_pass
-from softmachine.engines.dense.engine import DenseEngine
 from softmachine.engines.fast.analysis.grids import Declined
 from softmachine.engines.fast.audit import Found, found
 from softmachine.engines.fast.engine import FastEngine
-from softmachine.errors import PrecisionError, UsageError
-from softmachine.inspection.choices import Choices, Pattern, Spans
+from softmachine.errors import UsageError
+from softmachine.inspection.choices import Spans
 from softmachine.pages.numbers import Json, number
 from softmachine.pages.shown import Shown
 from softmachine.pages.weights import is_uniform
 from softmachine.transformer.weights import Head, Transformer
-
-PIECE = 1024
-"""So many positions are read at a time, where the model looks back: scores take memory."""
 
 
 def chosen(shown: Shown) -> Json:
@@ -31,7 +26,8 @@ def chosen(shown: Shown) -> Json:
         return _far(shown)
     if not any(map(_chooses, transformer.heads)):
         return []
-    patterns = {(p.stage.layer, max(p.stage.turn, 1), p.index): p for p in _patterns(shown)}
+    watched = shown.inspection.chosen(shown.tokens)
+    patterns = {(p.stage.layer, max(p.stage.turn, 1), p.index): p for p in watched}
     layers: list[Json] = []
     for layer, turn, heads in _layers(transformer, shown.length):
         told = [patterns[layer, turn, k] if _chooses(head) else None for k, head in enumerate(heads)]
@@ -51,26 +47,6 @@ def _layers(transformer: Transformer, length: int | None) -> Iterator[tuple[int,
             for depth, layer in enumerate(block.layers):
                 yield first + depth, turn, layer.heads
         first += len(block.layers)
-
-
-def _patterns(shown: Shown) -> list[Pattern]:
-    """Floats with error bounds decide; where they cannot, rationals do, or balls if there are roots."""
-    transformer = shown.inspection.transformer
-    try:
-        return _watched(DenseEngine(transformer), shown)
-    except PrecisionError:
-        return _watched(DenseEngine(transformer, "ball" if transformer.rooted else "exact"), shown)
-
-
-def _watched(engine: DenseEngine, shown: Shown) -> list[Pattern]:
-    tokens = shown.tokens
-    allow_pass(engine, tokens, shown.length)
-    reading = engine.start(1, shown.length)
-    reading.watcher = choices = Choices(engine)
-    piece = max(len(tokens), 1) if shown.inspection.looks_ahead else PIECE
-    for start in range(0, len(tokens), piece):
-        reading.extend([tokens[start : start + piece]])
-    return list(choices.patterns.values())
 
 
 def _coded(rows: Sequence[Spans | None]) -> list[Json]:

@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import asdict
 
 from softmachine.engines.result import UNFINISHED
-from softmachine.inspection.inspection import Inspection
+from softmachine.inspection.inspection import Inspection, is_exact
 from softmachine.inspection.sentences import sentence
 from softmachine.languages.scene import Scene
 from softmachine.pages.choices import chosen
 from softmachine.pages.numbers import Json
 from softmachine.pages.shown import Shown, names_of, shown
 from softmachine.pages.soft import soft
-from softmachine.pages.weights import is_exact, weights
+from softmachine.pages.weights import weights
 from softmachine.text import cut, many
 from softmachine.theorems.theorem import Theorem
 
@@ -57,9 +57,7 @@ def _focus(part: Shown, scene: Scene) -> int:
 def _sentences(part: Shown) -> Json:
     """What each head did at each place, in the words of its theorem; of short runs in exact numbers only."""
     inspection, transformer = part.inspection, part.inspection.transformer
-    heads = sum(
-        block.count(part.length) * sum(len(layer.heads) for layer in block.layers) for block in transformer.blocks
-    )
+    heads = sum(len(layer.heads) for layer in transformer.unrolled(part.length))
     if not heads or heads * len(part.window) > MOST_TOLD or not is_exact(transformer) or part.context.segment:
         return None
     model = inspection.run.model

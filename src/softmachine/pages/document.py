@@ -68,10 +68,10 @@ def _packed(data: str) -> str:
     return f'<script type="application/octet-stream" id="data">{letters}</script>'
 
 
-def frame(run: Run, height: int = 860) -> str:
+def frame(run: Run) -> str:
     """The page in a frame of its own, for notebooks: it may run its script, and touch nothing around it."""
     inner = escape(html(run), quote=True)
-    size = f"width:100%;height:{height}px;border:0"
+    size = "width:100%;height:860px;border:0"
     return f'<iframe sandbox="allow-scripts" style="{size}" title="a run from the inside" srcdoc="{inner}"></iframe>'
 
 

@@ -141,7 +141,7 @@ def _room(inspection: Inspection) -> int:
     transformer, length = inspection.transformer, inspection.run.prompt.length
     if inspection.soft or transformer.rooted or any(head.bias is not None for head in transformer.heads):
         return MOST_SOFT  # relations of positions are told for every pair
-    heads = sum(block.count(length) * sum(len(layer.heads) for layer in block.layers) for block in transformer.blocks)
+    heads = sum(len(layer.heads) for layer in transformer.unrolled(length))
     return max(1, min(MOST_POSITIONS, MOST_CHOICES // max(heads, 1)))
 
 

@@ -6,9 +6,10 @@ from fractions import Fraction
 
 from softmachine.certify import certify
 from softmachine.errors import ConstructionError, UsageError
+from softmachine.inspection.inspection import is_exact
 from softmachine.model import Model
 from softmachine.pages.numbers import Json
-from softmachine.pages.weights import is_exact, is_uniform, scales
+from softmachine.pages.weights import is_uniform, scales
 from softmachine.transformer.features import Feature
 
 MOST_SOFT = 500

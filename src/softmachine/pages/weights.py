@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 
-from softmachine.inspection.inspection import uniform_or_hard
+from softmachine.inspection.inspection import is_exact
 from softmachine.pages.numbers import Json, affine, matrix, number, row, table
 from softmachine.text import family
 from softmachine.transformer.features import Feature
@@ -15,11 +15,6 @@ from softmachine.transformer.weights import Block, FeedForward, Head, Transforme
 def is_uniform(head: Head) -> bool:
     """Whether all keys have the same score and all are taken, so that even softmax is a mean of all."""
     return not head.query.bias and head.bias is None and not head.weighting.unique
-
-
-def is_exact(transformer: Transformer) -> bool:
-    """Whether all numbers are rational: no softmax of scores that differ, no root of a layer norm."""
-    return all(map(uniform_or_hard, transformer.heads)) and not transformer.rooted
 
 
 def weights(transformer: Transformer, tokens: Sequence[str], positions: range, length: int | None) -> Json:

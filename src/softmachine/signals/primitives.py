@@ -13,7 +13,7 @@ from fractions import Fraction
 from softmachine.errors import ConstructionError
 from softmachine.signals.kinds import BIT, INTEGERS, SHARES, Kind, exactly, rectified, union
 from softmachine.signals.signal import Affine, Node, Signal, of_node
-from softmachine.transformer.attention import AVERAGE_HARD, Choice, Mask, Weighting
+from softmachine.transformer.attention import AVERAGE_HARD, Mask, Weighting
 from softmachine.transformer.bounds import Bound
 from softmachine.transformer.features import Feature, Relation
 
@@ -180,8 +180,8 @@ def step(name: str, signal: Signal) -> Signal:
 def norm(name: str, signal: Signal) -> Signal:
     """Layer norm of the numbers and their negatives: each over the root of the mean of all squares; of one, its sign.
 
-    Equations (11d) and (11e) of seed 002, on a part of the vector, with no stabiliser. Only one number has a norm that
-    is always rational; what exact arithmetic cannot have, it refuses.
+    Equations (11d) and (11e) of "Revisiting Padded Transformer Expressivity", on a part of the vector, with no
+    stabiliser. Only one number has a norm that is always rational; what exact arithmetic cannot have, it refuses.
     """
     if len(signal) == 1:
         kinds: tuple[Kind, ...] = (Kind(Bound.of(-1), Bound.of(1), INTEGERS),)
@@ -211,7 +211,7 @@ def attend(
     queries, keys = (query.forms if query else ()), (key.forms if key else ())
     if len(queries) != len(keys):
         raise ConstructionError(f"head {name!r}: the query has width {len(queries)}, the key {len(keys)}")
-    kinds, chosen = value.kinds, single or weighting.choice in (Choice.LEFTMOST, Choice.RIGHTMOST)
+    kinds, chosen = value.kinds, single or weighting.unique
     if mask in (Mask.PAST, Mask.FUTURE):
         kinds = tuple(union([kind, exactly(Fraction(0))]) for kind in kinds)
     over_all = not queries and bias is None and mask is Mask.CAUSAL

@@ -42,9 +42,7 @@ class Unrolled:
     def logits(self, slots: Sequence[Slot], tell: Tell = nobody) -> Stream:
         """The logits at every position."""
         stream = [self.embedded(i, slot) for i, slot in enumerate(slots)]
-        blocks = self.transformer.blocks
-        layers = [layer for block in blocks for _ in range(block.count(self.length)) for layer in block.layers]
-        for layer in told(layers, "making gates: layer", tell):
+        for layer in told(list(self.transformer.unrolled(self.length)), "making gates: layer", tell):
             stream = self.layer(layer, stream)
         return [self.affine(self.transformer.unembedding, x) for x in stream]
 

@@ -51,21 +51,20 @@ class Wires:
 
     def every(self, wires: Iterable[int]) -> int:
         """AND."""
-        found = set(wires) - {TRUE}
-        if FALSE in found or any(self._opposite.get(wire) in found for wire in found):
-            return FALSE
-        if len(found) < 2:
-            return found.pop() if found else TRUE
-        return self._gate(GateKind.AND, dict.fromkeys(found, 1))
+        return self._joined(GateKind.AND, wires, TRUE)
 
     def some(self, wires: Iterable[int]) -> int:
         """OR."""
-        found = set(wires) - {FALSE}
-        if TRUE in found or any(self._opposite.get(wire) in found for wire in found):
-            return TRUE
+        return self._joined(GateKind.OR, wires, FALSE)
+
+    def _joined(self, kind: GateKind, wires: Iterable[int], neutral: int) -> int:
+        """AND or OR, for which one constant changes nothing, and the other decides."""
+        found, deciding = set(wires) - {neutral}, self._opposite[neutral]
+        if deciding in found or any(self._opposite.get(wire) in found for wire in found):
+            return deciding
         if len(found) < 2:
-            return found.pop() if found else FALSE
-        return self._gate(GateKind.OR, dict.fromkeys(found, 1))
+            return found.pop() if found else neutral
+        return self._gate(kind, dict.fromkeys(found, 1))
 
     def thresholds(self, weights: Iterable[tuple[int, int]], leasts: Iterable[int]) -> list[int]:
         """For each threshold whether the weights of the true wires sum up to at least so much.

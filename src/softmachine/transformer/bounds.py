@@ -7,6 +7,8 @@ from fractions import Fraction
 from functools import cached_property
 from itertools import zip_longest
 
+from softmachine.text import sign
+
 
 def whole(number: Fraction) -> Fraction | int:
     """A number, as an integer if it is one."""
@@ -73,6 +75,5 @@ class Bound:
         text = ""
         for c, power in reversed([*zip(self.coefficients, powers, strict=False)]):
             if c:
-                sign = ("-" if c < 0 else "") if not text else (" - " if c < 0 else " + ")
-                text += f"{sign}{abs(c) if abs(c) != 1 or not power else ''}{power}"
+                text += f"{sign(c < 0, text)}{abs(c) if abs(c) != 1 or not power else ''}{power}"
         return text or "0"

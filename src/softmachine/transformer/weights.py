@@ -165,6 +165,12 @@ class Transformer:
         """How many layers an input of this length passes, those of a loop as often as it turns."""
         return sum(block.count(length) * len(block.layers) for block in self.blocks)
 
+    def unrolled(self, length: int | None) -> Iterator[Layer]:
+        """These layers, one after the other."""
+        for block in self.blocks:
+            for _ in range(block.count(length)):
+                yield from block.layers
+
     @property
     def heads(self) -> tuple[Head, ...]:
         """All heads, layer by layer."""

@@ -107,19 +107,10 @@ def _root(square: Fraction) -> int:
     return (isqrt(4 * square.numerator // square.denominator) + 1) // 2
 
 
-@dataclass(frozen=True)
-class Shifted(Feature):
-    """A feature of the position counted from an offset on; 0 before."""
+class Somewhere(Feature):
+    """A feature at some positions, and 0 at the others."""
 
-    offset: int
     of: Feature
-
-    @property
-    def name(self) -> str:
-        return self.of.name
-
-    def value(self, i: int, n: int) -> Fraction:
-        return Fraction(self.of.value(i - self.offset, n)) if i >= self.offset else Fraction(0)
 
     @property
     def needs_length(self) -> bool:
@@ -132,6 +123,21 @@ class Shifted(Feature):
     @property
     def high(self) -> Bound:
         return self.of.high.join(Bound.of(0))
+
+
+@dataclass(frozen=True)
+class Shifted(Somewhere):
+    """A feature of the position counted from an offset on; 0 before."""
+
+    offset: int
+    of: Feature
+
+    @property
+    def name(self) -> str:
+        return self.of.name
+
+    def value(self, i: int, n: int) -> Fraction:
+        return Fraction(self.of.value(i - self.offset, n)) if i >= self.offset else Fraction(0)
 
     over: ClassVar[str | None] = None
 

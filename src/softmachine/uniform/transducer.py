@@ -8,7 +8,7 @@ Work tapes end at the left, with a mark that the machine itself writes there.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -143,8 +143,3 @@ class Running:
 def unary(number: int, *more: int) -> str:
     """An input: a number in unary, and others in binary."""
     return "#".join(["1" * number, *(f"{other:b}" if other else "0" for other in more)])
-
-
-def lines(text: str) -> Sequence[str]:
-    """What a machine printed, line by line."""
-    return text.splitlines()

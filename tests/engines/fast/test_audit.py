@@ -14,7 +14,7 @@ from softmachine.engines.fast import Audit, Declined, FastEngine, FastPass, audi
 from softmachine.engines.fast.analysis.flow import Retrieved
 from softmachine.engines.fast.columns import Block, Name, OfAtom, OfPosition, OfToken
 from softmachine.engines.fast.every_score import Question, Search, Sum
-from softmachine.engines.fast.recording import recorded
+from softmachine.engines.fast.recording import read_again
 from softmachine.engines.run import Running
 from softmachine.errors import AmbiguousTokenError
 from softmachine.transformer.attention import Choice
@@ -92,10 +92,12 @@ def test_an_audit_stays_within_the_limit_of_steps() -> None:
 def test_a_change_of_plan_while_a_run_is_read_again_begins_again(run: FastPass) -> None:
     """With another plan the code is another, and what was recorded before comes out the same."""
     atoms = [number for number, atom in enumerate(run.engine.flow.atoms) if isinstance(atom, Retrieved)][:2]
-    before = [part.copy() for part in recorded(run.engine, run.tokens, 50, atoms, 16)]
+    whole = read_again(run.engine, run.tokens, 50, atoms, 16)
+    before = [part.record.copy() for part in whole if part.record is not None]
     parts = []
-    for number, part in enumerate(recorded(run.engine, run.tokens, 50, atoms, 16)):
-        parts.append(part.copy())
+    for number, part in enumerate(read_again(run.engine, run.tokens, 50, atoms, 16)):
+        assert part.record is not None
+        parts.append(part.record.copy())
         if number == 1:
             run.engine.assume_less(frozenset({"last write"}), frozenset())
     for old, new in zip(before, parts, strict=True):

@@ -7,7 +7,7 @@ from itertools import product
 import pytest
 
 import softmachine as sm
-from softmachine.languages.logspace import LogspaceMachine, accepting_run, accepts, parse, reachable
+from softmachine.languages.logspace import LogspaceMachine, accepts, parse, reachable
 
 
 def machine(name: str) -> LogspaceMachine:
@@ -42,12 +42,9 @@ def test_longer_words(count: int) -> None:
     assert not accepts(machine("equal-blocks"), f"{'1' * count}#1#{'1' * (count + 1)}")
 
 
-def test_a_run_that_accepts_is_shown_step_by_step() -> None:
-    run = accepting_run(machine("equal-blocks"), "1#1")
-    assert run is not None
-    assert [str(found) for found in run][:3] == ["begin@0,0:__", "first@1,1:__", "up@2,1:1_"]
-    assert run[-1].state == "yes"
-    assert accepting_run(machine("equal-blocks"), "1#") is None
+def test_configurations_are_reached_step_by_step() -> None:
+    found = reachable(machine("equal-blocks"), "1#1")
+    assert [str(configuration) for configuration in found][:3] == ["begin@0,0:__", "seek@1,1:__", "first@1,1:__"]
 
 
 def test_the_number_of_configurations_that_are_reached_is_at_most_that_of_all() -> None:

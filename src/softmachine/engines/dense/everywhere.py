@@ -116,11 +116,11 @@ class Picks:
         at = self.starts[:-1] if choice is Choice.LEFTMOST else self.starts[1:] - 1
         return Picks(np.arange(len(self.starts)), self.keys[at])
 
-    def flags(self, keys: int, some: slice | Places = slice(None)) -> Flags:
-        """Who of some queries picks which of so many keys."""
+    def flags(self, keys: int) -> Flags:
+        """Who picks which of so many keys."""
         found = np.zeros((len(self.starts) - 1, keys), dtype=bool)
         found[self.queries, self.keys] = True
-        return found[some]
+        return found
 
     def part(self, some: Places) -> Picks:
         """The picks of some queries."""

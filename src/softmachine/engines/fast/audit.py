@@ -11,7 +11,7 @@ Memory is that of the run, and of one block of keys.
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -19,9 +19,9 @@ from typing import TYPE_CHECKING
 
 from softmachine.engines.fast.analysis.flow import Flow, FlowHead, Position, Unit
 from softmachine.engines.fast.analysis.forms import ZERO, Form
-from softmachine.engines.fast.columns import Block, Name, OfAtom, OfBias, OfPosition, OfToken
+from softmachine.engines.fast.columns import Name, OfBias, OfToken, of_atom
 from softmachine.engines.fast.every_score import Question, Search, Sum
-from softmachine.engines.fast.recording import recorded
+from softmachine.engines.fast.recording import read_again
 from softmachine.estimates import Estimate, allow
 from softmachine.text import many
 from softmachine.transformer.attention import Mask
@@ -212,7 +212,8 @@ class _Auditor:
         assert ready or not heads, "a head needs only what comes before it"
         searches = [Search([head.question(step) for step in self.steps]) for head in ready]
         atoms = sorted({number for head in ready for number in head.recorded})
-        for block in self._blocks(atoms) if ready else ():
+        run, count = self.run, self.steps[-1].position  # keys that some step sees besides its own
+        for block in read_again(run.engine, run.tokens, count, atoms, BLOCK) if ready else ():
             for search in searches:
                 search.see(block)
         for head, search in zip(ready, searches, strict=True):
@@ -222,15 +223,6 @@ class _Auditor:
             self.asked[head.head] = head.components, search.questions
         done = {head.head for head in ready}
         return [item for item in todo if item not in done]
-
-    def _blocks(self, atoms: Sequence[int]) -> Iterator[Block]:
-        """All keys that some step sees besides its own, with these atoms."""
-        tokens, count = self.run.tokens, self.steps[-1].position
-        records = recorded(self.run.engine, tokens, count, atoms, BLOCK) if atoms else None
-        places = {number: 2 * k for k, number in enumerate(atoms)}
-        for first in range(0, count, BLOCK):
-            here = tokens.between(first, min(first + BLOCK, count))
-            yield Block(first, here, next(records) if records else None, places)
 
 
 def _means(question: Question, components: Sequence[int], count: int) -> list[Fraction | None]:
@@ -280,8 +272,7 @@ class _Asking:
         if form.tokens:
             weights[OfToken([form.tokens.get(token, ZERO) for token in range(self.flow.vocabulary)])] = Fraction(1)
         for number, weight in form.terms.items():
-            atom = self.flow.atoms[number]
-            weights[OfPosition(atom.feature) if isinstance(atom, Position) else OfAtom(number)] = weight
+            weights[of_atom(number, self.flow.atoms[number])] = weight
         return Sum(weights, form.constant)
 
     def question(self, step: _Step) -> Question:

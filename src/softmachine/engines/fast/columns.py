@@ -11,6 +11,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from softmachine.engines.fast.analysis.flow import Atom, Position
 from softmachine.engines.fast.analysis.grids import SAFE
 from softmachine.transformer.features import I_SQUARED, INVERSE, Feature, I, Relation
 
@@ -168,6 +169,11 @@ class OfAtom:
         at = block.atoms[self.number]
         n, d = block.record[:, at], block.record[:, at + 1]
         return Column(n, int(d[0]) if bool((d == d[0]).all()) else d)
+
+
+def of_atom(number: int, atom: Atom) -> OfPosition | OfAtom:
+    """What the column of an atom is of: only position features are known without reading the run again."""
+    return OfPosition(atom.feature) if isinstance(atom, Position) else OfAtom(number)
 
 
 @dataclass(frozen=True)

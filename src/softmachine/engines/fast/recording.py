@@ -1,4 +1,7 @@
-"""What a run computed, position by position: its tokens are read again, and some of its numbers are written down."""
+"""What a run computed, position by position: its tokens are read again, and some of its numbers are written down.
+
+This is how one looks far into a run: audits and inspections take what earlier positions hold from here.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +13,7 @@ from numpy.typing import NDArray
 
 from softmachine.engines.fast.analysis.flow import Position
 from softmachine.engines.fast.codegen.emitted import Emitted
+from softmachine.engines.fast.columns import Block
 from softmachine.engines.fast.indexes.memory import Memory
 from softmachine.engines.fast.tables.interpreted import Interpreted
 from softmachine.engines.fast.tables.memory import TableMemory
@@ -21,8 +25,8 @@ if TYPE_CHECKING:
 Record = NDArray[np.int64]
 
 
-def recorded(engine: FastEngine, tokens: Tokens, count: int, atoms: Sequence[int], size: int) -> Iterator[Record]:
-    """Read tokens again; the numerators and denominators of some atoms, for so many positions at a time.
+def read_again(engine: FastEngine, tokens: Tokens, count: int, atoms: Sequence[int], size: int) -> Iterator[Block]:
+    """Read tokens again, so many positions at a time, with some atoms of each.
 
     Memory is that of the run's own arrays and of one block. A block is only there until the next one is asked for.
 
@@ -33,6 +37,15 @@ def recorded(engine: FastEngine, tokens: Tokens, count: int, atoms: Sequence[int
         atoms: The numbers of units and of what heads retrieve.
         size: The positions of a block.
     """
+    records = _recorded(engine, tokens, count, atoms, size) if atoms else None
+    places = {number: 2 * k for k, number in enumerate(atoms)}
+    for first in range(0, count, size):
+        here = tokens.between(first, min(first + size, count))
+        yield Block(first, here, next(records) if records else None, places)
+
+
+def _recorded(engine: FastEngine, tokens: Tokens, count: int, atoms: Sequence[int], size: int) -> Iterator[Record]:
+    """The numerators and denominators of the atoms, block by block."""
     record: Record = np.zeros((min(size, count), 2 * len(atoms)), dtype=np.int64)
     run, code = None, engine.code
     for start in range(0, count, size):

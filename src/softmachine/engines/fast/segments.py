@@ -103,11 +103,6 @@ class SegmentedPass:
         """The bytes that the run takes."""
         return self.current.size + self.said.size
 
-    @property
-    def context(self) -> int:
-        """How many tokens the context of the present segment has."""
-        return self.segments[-1] if self.segments else len(self.first_prompt)
-
     def said_since(self, most: int) -> Packed[str]:
         """What was said in all segments; the limit of steps has been seen to."""
         del most

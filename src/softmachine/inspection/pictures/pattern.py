@@ -10,7 +10,7 @@ from softmachine.errors import UsageError
 from softmachine.inspection.choices import members
 from softmachine.inspection.inspection import Inspection
 from softmachine.inspection.pictures.svg import SOFT, Drawing, Picture, width_of
-from softmachine.text import cut
+from softmachine.text import clipped, cut
 from softmachine.transformer.attention import Mask
 from softmachine.transformer.weights import Transformer
 
@@ -112,7 +112,7 @@ def _weights(inspection: Inspection, view: range, position: int) -> list[Weights
 
 def _large(drawing: Drawing, weights: Weights, tokens: list[str], view: range) -> None:
     """One pattern with its tokens."""
-    labels = [_short(tokens[position]) for position in view]
+    labels = [clipped(tokens[position], LONGEST) for position in view]
     edge = max(map(width_of, labels), default=0.0)
     left, top = LEFT + edge + 34, 44 + edge + 34
     for k, (position, label) in enumerate(zip(view, labels, strict=True)):
@@ -133,7 +133,7 @@ def _many(drawing: Drawing, found: list[Weights], view: range) -> None:
         wide = max(side, 150.0) + 16
         if x > LEFT and x + wide > ACROSS:
             x, y = LEFT, y + side + 40
-        drawing.text(x, y + 8, f"{weights.layer} {_short(weights.name, 20)}", size=10)
+        drawing.text(x, y + 8, f"{weights.layer} {clipped(weights.name, 20)}", size=10)
         _squares(drawing, weights, view, x, y + 16, SMALL)
         x += wide
 
@@ -161,7 +161,3 @@ def _grey(share: float) -> str:
     """The larger the weight, the darker."""
     level = round(255 - 240 * min(share, 1.0) ** 0.5)
     return f"#{level:02x}{level:02x}{level:02x}"
-
-
-def _short(text: str, most: int = LONGEST) -> str:
-    return text if len(text) <= most else f"{text[: most - 1]}…"

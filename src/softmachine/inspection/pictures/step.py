@@ -12,7 +12,7 @@ from softmachine.inspection.pictures.columns import columns
 from softmachine.inspection.pictures.svg import COLOURS, FAINT, INK, SIZE, SOFT, Drawing, Picture, width_of
 from softmachine.inspection.seeing import HeadSight
 from softmachine.inspection.sentences import sentence
-from softmachine.text import cut
+from softmachine.text import clipped, cut
 
 LEFT = 16.0
 MOST_ARCS = 4
@@ -96,7 +96,7 @@ def _places(moment: Moment, heads: list[HeadSight]) -> Places:
     """Where tokens are drawn: all of them if there is room, else those that matter."""
 
     def wide(position: int) -> float:
-        return max(width_of(_short(moment.tokens[position])), width_of(f"{position}", 9)) + 10
+        return max(width_of(clipped(moment.tokens[position], LONGEST)), width_of(f"{position}", 9)) + 10
 
     matter = [j for head in heads if len(head.chosen) <= MOST_ARCS for j in head.chosen]
     places: Places = {}
@@ -118,12 +118,8 @@ def _tokens(drawing: Drawing, moment: Moment, places: Places, floor: float) -> N
         drawing.box(
             place.left, floor, place.wide, 20, fill="#f3f3f3" if here else "none", colour=INK if here else FAINT
         )
-        drawing.text(place.middle, floor + 14, _short(moment.tokens[position]), anchor="middle", bold=here)
+        drawing.text(place.middle, floor + 14, clipped(moment.tokens[position], LONGEST), anchor="middle", bold=here)
         drawing.text(place.middle, floor + 31, f"{position}", size=9, anchor="middle", colour=SOFT)
-
-
-def _short(token: str) -> str:
-    return token if len(token) <= LONGEST else f"{token[: LONGEST - 1]}…"
 
 
 def _arcs(drawing: Drawing, head: HeadSight, number: int, places: Places, here: int, floor: float) -> None:

@@ -15,6 +15,7 @@ SIZE = 12.0
 INK, SOFT, FAINT, PAPER = "#111111", "#555555", "#dddddd", "#ffffff"
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#7a5c00", "#56b4e9", "#e69f00")
 """Those of Okabe and Ito, which almost everybody can tell apart, the yellow ones darkened."""
+MARGIN = 12.0
 _ADVANCE = 0.602
 """The width of a letter of a monospaced font, as a share of its height."""
 
@@ -102,9 +103,9 @@ class Drawing:
     def _reach(self, right: float, bottom: float) -> None:
         self.right, self.bottom = max(self.right, right), max(self.bottom, bottom)
 
-    def picture(self, margin: float = 12.0) -> Picture:
+    def picture(self) -> Picture:
         """The whole, on white paper."""
-        wide, high = _n(self.right + margin), _n(self.bottom + margin)
+        wide, high = _n(self.right + MARGIN), _n(self.bottom + MARGIN)
         fonts = "'DejaVu Sans Mono',Menlo,Consolas,monospace"
         size = f'width="{wide}" height="{high}" viewBox="0 0 {wide} {high}"'
         style = f'font-family="{fonts}" font-size="{_n(SIZE)}" fill="{INK}"'

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
+from softmachine.languages.text.layout import quote
 from softmachine.views import html_table
 
 if TYPE_CHECKING:
@@ -45,16 +46,7 @@ def _changes(transition: Transition, minus: str = "-") -> str:
 
 def name_text(name: str) -> str:
     """A state or counter: as it is if it is a word, or else in quotes."""
-    return name if re.fullmatch(r"[^\W\d]\w*", name) and name not in RESERVED else quoted(name)
-
-
-def quoted(name: str) -> str:
-    """A name in quotes."""
-    escaped = name.replace("\\", "\\\\").replace("'", "\\'")
-    shown = (
-        character if character.isprintable() else f"\\U{ord(character):08X}" for character in escaped
-    )  # line ends, too, would end the statement
-    return "'" + "".join(shown) + "'"
+    return name if re.fullmatch(r"[^\W\d]\w*", name) and name not in RESERVED else quote(name)
 
 
 def _header(keyword: str, names: Iterable[str]) -> str:
@@ -62,7 +54,7 @@ def _header(keyword: str, names: Iterable[str]) -> str:
 
 
 def _word(name: str) -> str:
-    return name if _PLAIN_LETTER.fullmatch(name) and name.isprintable() else quoted(name)
+    return name if _PLAIN_LETTER.fullmatch(name) and name.isprintable() else quote(name)
 
 
 def machine_table(machine: CounterMachine) -> str:

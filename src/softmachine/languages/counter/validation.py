@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from softmachine.languages.counter.condition import DEEPEST, TOO_DEEP, counters_in
 from softmachine.languages.counter.determinism import always_negative
 from softmachine.languages.linear import LARGEST_NUMBER
+from softmachine.languages.source import is_symbol
 from softmachine.languages.text.problems import MOST_REPORTED
 
 if TYPE_CHECKING:
@@ -33,7 +34,7 @@ def _name_problems(machine: CounterMachine) -> Iterator[str]:
         if not name:
             yield "a counter or letter has an empty name"
     for letter in machine.alphabet:
-        if len(letter) > 1 and any(character.isspace() for character in letter):
+        if letter and not is_symbol(letter):
             yield f"letter {letter!r} has blanks in it"
 
 

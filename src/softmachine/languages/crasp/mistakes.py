@@ -7,7 +7,8 @@ from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
 from softmachine.languages.temporal import mistakes as temporal
-from softmachine.languages.text.mistakes import Case, Mistake, clipped, place_of
+from softmachine.languages.text.mistakes import Case, Mistake, place_of
+from softmachine.text import clipped
 
 if TYPE_CHECKING:
     from collections.abc import Collection

@@ -20,7 +20,7 @@ from softmachine.languages.crasp.printing import program_table
 from softmachine.languages.crasp.relation import RELATIONS
 from softmachine.languages.crasp.terms import Count, NamedTerm, Term, formulas_in, largest_number, nesting, numbers_in
 from softmachine.languages.linear import LARGEST_NUMBER, Linear
-from softmachine.languages.source import OfWords
+from softmachine.languages.source import OfWords, spelled
 from softmachine.languages.temporal.formula import And, Constant, Formula, Iff, Implies, Not, Or, Symbol, subformulas
 from softmachine.languages.text.problems import Problem, invalid
 from softmachine.text import many
@@ -120,7 +120,7 @@ class Program(OfWords):
 
     def spell(self, tokens: Iterable[str]) -> str:
         """Tokens as text: joined if all that there are have one character, with blanks between otherwise."""
-        return ("" if all(len(token) == 1 for token in self.tokens) else " ").join(tokens)
+        return spelled(tokens, self.tokens)
 
     def __str__(self) -> str:
         size = many(len(self.rules), "rule") if self.rules else "no chain of thought"

@@ -1,11 +1,11 @@
 """Machines that guess, with an input that is only read and a work tape of logarithmic size: the class NL."""
 
-from softmachine.languages.logspace.interpreter import accepting_run, accepts, following, reachable
+from softmachine.languages.logspace.interpreter import accepts, following, reachable
 from softmachine.languages.logspace.machine import Configuration, LogspaceMachine, Rule
 from softmachine.languages.logspace.syntax import looks_like, parse, to_text
 
 __all__ = [
     "Configuration", "LogspaceMachine", "Rule",
-    "accepting_run", "accepts", "following", "reachable",
+    "accepts", "following", "reachable",
     "looks_like", "parse", "to_text",
 ]  # fmt: skip

@@ -24,8 +24,8 @@ def following(machine: LogspaceMachine, configuration: Configuration, reads: str
             yield Configuration(rule.next, head, work_head, written[1:-1])
 
 
-def reachable(machine: LogspaceMachine, word: Iterable[str]) -> dict[Configuration, Configuration | None]:
-    """Every configuration that can be reached on a word, with one before it.
+def reachable(machine: LogspaceMachine, word: Iterable[str]) -> list[Configuration]:
+    """Every configuration that can be reached on a word, the nearest first.
 
     Raises:
         UsageError: If there are too many.
@@ -33,29 +33,17 @@ def reachable(machine: LogspaceMachine, word: Iterable[str]) -> dict[Configurati
     letters = machine.word(word)
     tape = (LEFT, *letters, RIGHT)
     first = machine.initial(len(letters))
-    before: dict[Configuration, Configuration | None] = {first: None}
+    known = {first}
     for configuration in (queue := [first]):
         for after in following(machine, configuration, tape[configuration.head]):
-            if after not in before:
-                before[after] = configuration
+            if after not in known:
+                known.add(after)
                 queue.append(after)
-        if len(before) > MOST_CONFIGURATIONS:
+        if len(known) > MOST_CONFIGURATIONS:
             raise UsageError(f"{machine.name!r} has more than {MOST_CONFIGURATIONS:,} configurations on this word")
-    return before
+    return queue
 
 
 def accepts(machine: LogspaceMachine, word: Iterable[str]) -> bool:
     """Whether some choice of steps leads to an accepting state."""
     return any(configuration.state in machine.accept for configuration in reachable(machine, word))
-
-
-def accepting_run(machine: LogspaceMachine, word: Iterable[str]) -> list[Configuration] | None:
-    """A shortest run that accepts; None if there is none."""
-    before = reachable(machine, word)
-    at = next((found for found in before if found.state in machine.accept), None)
-    if at is None:
-        return None
-    run = [at]
-    while (previous := before[run[-1]]) is not None:
-        run.append(previous)
-    return run[::-1]

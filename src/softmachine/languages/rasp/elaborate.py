@@ -149,7 +149,7 @@ class Elaborator(Terms):
         self.scope = Scope(outer, {name: SequenceThing(own) for name, own in zip(names, variables, strict=True)})
         self.run(statement.body)
         self.step(statement.at)
-        following = [self.sequence(self.scope.names[name], trees.Name(name, statement.at)) for name in names]
+        following = [self.sequence(self.scope.names[name], trees.Name(name, at=statement.at)) for name in names]
         self.scope = outer
         results = self.recorder.leave(starts, following)
         for name, node in zip(names, results, strict=True):

@@ -79,7 +79,7 @@ class _Evaluation:
         """Compute definitions, each from those before it."""
         for definition in definitions:
             node = self.nodes[definition.name] = definition.node
-            if not isinstance(node, core.Select | core.SelectPairs | core.SelectAll | core.Combine):
+            if not isinstance(node, core.Selector):
                 self.values[definition.name] = self._sequence(node)
 
     def _sequence(self, node: SequenceOperator) -> Values:

@@ -9,6 +9,7 @@ from typing import Final, TypeAlias
 from softmachine.languages.rasp import core
 from softmachine.languages.rasp.core import Node, Operator, Reduction, Value
 from softmachine.languages.rasp.names import ANONYMOUS
+from softmachine.languages.text.layout import quote
 
 LONGEST_SHOWN: Final = 60
 DEEPEST_SHOWN: Final = 8
@@ -23,7 +24,6 @@ LEVELS: Final[Mapping[Operator, Level]] = {
     Operator.NEGATE: UNARY, Operator.POWER: POWER,
 }  # fmt: skip
 """Those that are not written as a call."""
-ESCAPES: Final = str.maketrans({"\\": "\\\\", '"': '\\"', "\n": "\\n", "\r": "\\r", "\t": "\\t"})
 
 Operand: TypeAlias = Callable[[str, Level], str]
 """How an operand is written where an expression must hold together at least so tightly."""
@@ -32,12 +32,6 @@ Operand: TypeAlias = Callable[[str, Level], str]
 def literal(value: Value) -> str:
     """A value as the text form writes it."""
     return _literal(value)[0]
-
-
-def quote(symbol: str) -> str:
-    """A symbol in quotes."""
-    escaped = symbol.translate(ESCAPES)
-    return f'"{"".join(char if char.isprintable() else _escape(char) for char in escaped)}"'
 
 
 def written(node: Node, operand: Operand, level: Level = CHOICE) -> str:
@@ -93,7 +87,7 @@ def _written(node: Node, operand: Operand) -> tuple[str, Level]:
             return f" {node.operator.value} ".join(operand(name, NOT) for name in node.selectors), LEVELS[node.operator]
         case core.Aggregate():
             parts = [operand(name, CHOICE) for name in (node.selector, node.values, node.default)]
-            how = [] if node.reduction is Reduction.MEAN else [quote(node.reduction.value)]
+            how = [] if node.reduction is Reduction.MEAN else [quote(node.reduction.value, '"')]
             return _call("aggregate", *parts, *how), UNIT
         case core.Width():
             return _call("selector_width", operand(node.selector, CHOICE)), UNIT
@@ -126,7 +120,7 @@ _SIDES: Final[Mapping[Level, tuple[Level, Level]]] = {
 def _literal(value: Value) -> tuple[str, Level]:
     match value:
         case str():
-            return quote(value), UNIT
+            return quote(value, '"'), UNIT
         case tuple():
             parts = ", ".join(map(literal, value))
             return f"({parts},)" if len(value) == 1 else f"({parts})", UNIT
@@ -144,8 +138,3 @@ def _row(values: tuple[Value, ...]) -> str:
 
 def _call(function: str, *arguments: str) -> str:
     return f"{function}({', '.join(arguments)})"
-
-
-def _escape(character: str) -> str:
-    code = ord(character)
-    return f"\\x{code:02x}" if code < 1 << 8 else f"\\u{code:04x}" if code < 1 << 16 else f"\\U{code:08x}"

@@ -7,9 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from softmachine.languages.rasp.expressions import quote
 from softmachine.languages.rasp.names import NAME
-from softmachine.languages.text.layout import WORD, unquote
+from softmachine.languages.text.layout import WORD, quote, unquote
 from softmachine.languages.text.mistakes import Mistake
 
 WITH_WORDS: Final = ("program", "alphabet", "tokens", "input", "stop", "output")
@@ -84,7 +83,8 @@ def read_headers(lines: Sequence[str]) -> Headers:
 
 def header_line(keyword: str, words: Sequence[str]) -> str:
     """A header as text."""
-    return f"# {keyword}: {' '.join(word if _is_plain(word) else quote(word) for word in words)}"
+    shown = [word if _is_plain(word) else quote(word, '"') for word in words]
+    return f"# {keyword}: {' '.join(shown)}"
 
 
 def _plain(word: Word, line: int) -> str:

@@ -77,12 +77,12 @@ class Inference:
 
     def _one(self, definition: Definition) -> None:
         name, node = definition.name, definition.node
-        selector = isinstance(node, core.Select | core.SelectPairs | core.SelectAll | core.Combine)
+        selector = isinstance(node, core.Selector)
         (self.facts if selector else self.types)[name] = None
         if any(self.types.get(used, ...) is None or self.facts.get(used, ...) is None for used in core.operands(node)):
             return  # which was reported there
         try:
-            if isinstance(node, core.Select | core.SelectPairs | core.SelectAll | core.Combine):
+            if isinstance(node, core.Selector):
                 self.facts[name] = self.selection.facts(node, self.facts)
             else:
                 self.types[name] = self._sequence(node)

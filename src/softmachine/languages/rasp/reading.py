@@ -33,28 +33,28 @@ class TreeBuilder:
 
     def shown(self, expression: Expression) -> Statement:
         """``x;``."""
-        return trees.Shown(expression, expression.at)
+        return trees.Shown(expression, at=expression.at)
 
     def assignment(self, names: tuple[Token, ...], values: tuple[Expression, ...]) -> Statement:
         """``x, y = a, b;``."""
-        return trees.Assignment(_texts(names), values, _at(names[0]))
+        return trees.Assignment(_texts(names), values, at=_at(names[0]))
 
     def function(self, _def: Token, name: Token, *rest: tuple[Token, ...] | tuple[Statement, ...]) -> Statement:
         """``def f(x) { … }``."""
         parameters, body = rest if len(rest) == 2 else ((), rest[0])
         names = _texts(cast("tuple[Token, ...]", parameters))
         statements = cast("tuple[Statement, ...]", body)
-        return trees.Function(str(name), names, statements, _at(name), self._block(name, statements))
+        return trees.Function(str(name), names, statements, at=_at(name), depth=self._block(name, statements))
 
     def returned(self, word: Token, values: tuple[Expression, ...]) -> Statement:
         """``return x, y;``."""
-        return trees.Returned(values, _at(word))
+        return trees.Returned(values, at=_at(word))
 
     def for_(
         self, word: Token, names: tuple[Token, ...], iterable: Expression, body: tuple[Statement, ...]
     ) -> Statement:
         """``for x in l { … }``."""
-        return trees.For(_texts(names), iterable, body, _at(word), self._block(word, body))
+        return trees.For(_texts(names), iterable, body, at=_at(word), depth=self._block(word, body))
 
     def repeat(self, word: Token, *parts: object) -> Statement:
         """``repeat x = tokens { … } until unchanged;``."""
@@ -65,7 +65,7 @@ class TreeBuilder:
             raise Mistake(f"{str(until)!r} cannot stand here", *place_of(until), hint)
         statements = cast("tuple[Statement, ...]", body)
         variables = tuple(cast("list[tuple[str, Expression]]", starts))
-        return trees.Loop(variables, statements, _at(word), self._block(word, statements))
+        return trees.Loop(variables, statements, at=_at(word), depth=self._block(word, statements))
 
     def starting(self, name: Token, value: Expression) -> tuple[str, Expression]:
         """``x = tokens`` before a loop."""
@@ -73,7 +73,7 @@ class TreeBuilder:
 
     def load(self, word: Token, file: Token) -> Statement:
         """``load "file";``."""
-        return trees.Load(self._unquoted(file), _at(word))
+        return trees.Load(self._unquoted(file), at=_at(word))
 
     def block(self, *statements: Statement) -> tuple[Statement, ...]:
         """``{ … }``."""
@@ -95,11 +95,11 @@ class TreeBuilder:
 
     def member(self, operand: Expression, word: Token, container: Expression) -> Expression:
         """``x in l``."""
-        return trees.Member(operand, container, False, operand.at, self._deeper(word, operand, container))
+        return trees.Member(operand, container, False, at=operand.at, depth=self._deeper(word, operand, container))
 
     def not_member(self, operand: Expression, word: Token, _in: Token, container: Expression) -> Expression:
         """``x not in l``."""
-        return trees.Member(operand, container, True, operand.at, self._deeper(word, operand, container))
+        return trees.Member(operand, container, True, at=operand.at, depth=self._deeper(word, operand, container))
 
     def and_(self, *parts: Expression) -> Expression:
         """``p and q and …``."""
@@ -119,7 +119,7 @@ class TreeBuilder:
 
     def relation_argument(self, sign: Token) -> Expression:
         """``==`` as an argument."""
-        return trees.Relation(Operator(str(sign)), _at(sign))
+        return trees.Relation(Operator(str(sign)), at=_at(sign))
 
     def compare(self, left: Expression, sign: Token, right: Expression) -> Expression:
         """``x <= y``."""
@@ -128,7 +128,7 @@ class TreeBuilder:
     def arithmetic(self, left: Expression, sign: Token, right: Expression) -> Expression:
         """``x + y`` and the like. A long sum is no deeper than its terms."""
         depth = max(left.depth, self._deeper(sign, right))
-        return trees.Operation(Operator(str(sign)), (left, right), left.at, depth)
+        return trees.Operation(Operator(str(sign)), (left, right), at=left.at, depth=depth)
 
     def negative(self, sign: Token, operand: Expression) -> Expression:
         """``-x`` or ``+x``."""
@@ -136,23 +136,23 @@ class TreeBuilder:
 
     def name(self, name: Token) -> Expression:
         """``x``."""
-        return trees.Name(str(name), _at(name))
+        return trees.Name(str(name), at=_at(name))
 
     def integer(self, digits: Token) -> Expression:
         """``3``."""
         if len(digits) > MOST_DIGITS:
             raise Mistake(f"this number has {len(digits):,} digits", *place_of(digits), f"{MOST_DIGITS} are the most")
-        return trees.Literal(int(digits), _at(digits))
+        return trees.Literal(int(digits), at=_at(digits))
 
     def decimal(self, digits: Token) -> Expression:
         """``0.5``, which is exactly a half."""
         if len(digits) > MOST_DIGITS:
             raise Mistake(f"this number has {len(digits):,} digits", *place_of(digits), f"{MOST_DIGITS} are the most")
-        return trees.Literal(plain(Fraction(str(digits))), _at(digits))
+        return trees.Literal(plain(Fraction(str(digits))), at=_at(digits))
 
     def symbol(self, quoted: Token) -> Expression:
         """``"a"``."""
-        return trees.Literal(self._unquoted(quoted), _at(quoted))
+        return trees.Literal(self._unquoted(quoted), at=_at(quoted))
 
     def pack(self, bracket: Token, *parts: Expression | tuple[Expression, ...]) -> Expression:
         """``(x, y)``, where a comma follows the first; or ``()``."""
@@ -161,23 +161,23 @@ class TreeBuilder:
             "tuple[Expression, ...]",
             (*first, *(entry for rest in others for entry in cast("tuple[Expression, ...]", rest))),
         )
-        return trees.Collection(entries, False, _at(bracket), self._deeper(bracket, *entries))
+        return trees.Collection(entries, False, at=_at(bracket), depth=self._deeper(bracket, *entries))
 
     def listing(self, bracket: Token, parts: tuple[Expression, ...] = ()) -> Expression:
         """``[x, y]``."""
-        return trees.Collection(parts, True, _at(bracket), self._deeper(bracket, *parts))
+        return trees.Collection(parts, True, at=_at(bracket), depth=self._deeper(bracket, *parts))
 
     def listing_of(
         self, bracket: Token, value: Expression, names: tuple[Token, ...], iterable: Expression
     ) -> Expression:
         """``[x + 1 for x in l]``."""
         depth = self._deeper(bracket, value, iterable)
-        return trees.Comprehension(None, value, _texts(names), iterable, _at(bracket), depth)
+        return trees.Comprehension(None, value, _texts(names), iterable, at=_at(bracket), depth=depth)
 
     def dictionary(self, bracket: Token, entries: tuple[tuple[Expression, Expression], ...] = ()) -> Expression:
         """``{x: y}``."""
         depth = self._deeper(bracket, *(part for entry in entries for part in entry))
-        return trees.Dictionary(entries, _at(bracket), depth)
+        return trees.Dictionary(entries, at=_at(bracket), depth=depth)
 
     def dictionary_of(
         self, bracket: Token, entry: tuple[Expression, Expression], names: tuple[Token, ...], iterable: Expression
@@ -185,7 +185,7 @@ class TreeBuilder:
         """``{x: x + 1 for x in l}``."""
         key, value = entry
         depth = self._deeper(bracket, key, value, iterable)
-        return trees.Comprehension(key, value, _texts(names), iterable, _at(bracket), depth)
+        return trees.Comprehension(key, value, _texts(names), iterable, at=_at(bracket), depth=depth)
 
     def entries(self, *entries: tuple[Expression, Expression]) -> tuple[tuple[Expression, Expression], ...]:
         """What stands in a dictionary."""
@@ -197,7 +197,7 @@ class TreeBuilder:
 
     def call(self, function: Expression, arguments: tuple[Expression, ...] = ()) -> Expression:
         """``f(x, y)``."""
-        return trees.Call(function, arguments, function.at, self._nested(function.at, function, *arguments))
+        return trees.Call(function, arguments, at=function.at, depth=self._nested(function.at, function, *arguments))
 
     def arguments(self, *arguments: Expression) -> tuple[Expression, ...]:
         """What stands between the brackets of a call."""
@@ -205,10 +205,10 @@ class TreeBuilder:
 
     def index(self, operand: Expression, indices: tuple[Expression, ...]) -> Expression:
         """``x[0]``."""
-        return trees.Index(operand, indices, operand.at, self._nested(operand.at, operand, *indices))
+        return trees.Index(operand, indices, at=operand.at, depth=self._nested(operand.at, operand, *indices))
 
     def _operation(self, operator: Operator, operands: tuple[Expression, ...], at: At) -> Expression:
-        return trees.Operation(operator, operands, at, self._nested(at, *operands))
+        return trees.Operation(operator, operands, at=at, depth=self._nested(at, *operands))
 
     def _deeper(self, token: Token, *parts: Expression) -> int:
         return self._nested(_at(token), *parts)
@@ -221,7 +221,7 @@ class TreeBuilder:
         return depth
 
     def _block(self, token: Token, body: tuple[Statement, ...]) -> int:
-        depth = 1 + max((getattr(statement, "depth", 0) for statement in body), default=0)
+        depth = 1 + max((statement.depth for statement in body), default=0)
         if depth > DEEPEST_BLOCK:
             message = f"blocks are nested more than {DEEPEST_BLOCK} deep"
             raise Mistake(message, *place_of(token), "make functions of them")

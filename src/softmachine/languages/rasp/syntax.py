@@ -194,7 +194,7 @@ def _output(elaborator: Elaborator, headers: Headers) -> tuple[str, At]:
     scope = elaborator.top.find(name)
     if scope is None:
         raise Mistake(f"there is no {name!r} that could be the output", at.line, at.column, "define it")
-    return elaborator.sequence(scope.names[name], Name(name, at)), at
+    return elaborator.sequence(scope.names[name], Name(name, at=at)), at
 
 
 def _example(headers: Headers, alphabet: tuple[str, ...]) -> tuple[str, ...]:

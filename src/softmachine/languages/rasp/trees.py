@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from softmachine.languages.rasp.core import Operator, Value
@@ -22,102 +22,90 @@ class At:
 
 
 @dataclass(frozen=True)
-class Name:
+class Node:
+    """What every part of a text has: where it stands, and how deep parts, or blocks of statements, are nested in it."""
+
+    at: At = field(kw_only=True)
+    depth: int = field(default=0, kw_only=True)
+
+
+@dataclass(frozen=True)
+class Name(Node):
     """``x``."""
 
     name: str
-    at: At
-    depth: int = 0
 
 
 @dataclass(frozen=True)
-class Literal:
+class Literal(Node):
     """``"a"``, ``1`` or ``0.5``."""
 
     value: Value
-    at: At
-    depth: int = 0
 
 
 @dataclass(frozen=True)
-class Relation:
+class Relation(Node):
     """``==`` as an argument."""
 
     operator: Operator
-    at: At
-    depth: int = 0
 
 
 @dataclass(frozen=True)
-class Operation:
+class Operation(Node):
     """An operator with its operands; of ``and`` and ``or`` two or more."""
 
     operator: Operator
     operands: tuple[Expression, ...]
-    at: At
-    depth: int = 0
 
 
 @dataclass(frozen=True)
-class Member:
+class Member(Node):
     """``x in [a, b]``, or ``x not in …``."""
 
     operand: Expression
     container: Expression
     negated: bool
-    at: At
-    depth: int = 0
 
 
 @dataclass(frozen=True)
-class Call:
+class Call(Node):
     """``f(x, y)``."""
 
     function: Expression
     arguments: tuple[Expression, ...]
-    at: At
-    depth: int = 0
 
 
 @dataclass(frozen=True)
-class Index:
+class Index(Node):
     """``x[0]``, or of a table by several operands ``d[x, y]``."""
 
     operand: Expression
     indices: tuple[Expression, ...]
-    at: At
-    depth: int = 0
 
 
 @dataclass(frozen=True)
-class Collection:
+class Collection(Node):
     """``[a, b]``, or with brackets ``(a, b)``."""
 
     parts: tuple[Expression, ...]
     is_list: bool
-    at: At
-    depth: int = 0
 
 
 @dataclass(frozen=True)
-class Dictionary:
+class Dictionary(Node):
     """``{a: b}``."""
 
     entries: tuple[tuple[Expression, Expression], ...]
-    at: At
-    depth: int = 0
 
 
 @dataclass(frozen=True)
-class Comprehension:
+class Comprehension(Node):
     """``[x + 1 for x in l]``; of a dictionary, with a key."""
 
     key: Expression | None
     value: Expression
     names: tuple[str, ...]
     iterable: Expression
-    at: At
-    depth: int = 0
 
 
 Expression: TypeAlias = (
@@ -126,68 +114,58 @@ Expression: TypeAlias = (
 
 
 @dataclass(frozen=True)
-class Shown:
+class Shown(Node):
     """``x;``: what an interactive shell would print."""
 
     expression: Expression
-    at: At
 
 
 @dataclass(frozen=True)
-class Assignment:
+class Assignment(Node):
     """``x, y = a, b;``."""
 
     names: tuple[str, ...]
     values: tuple[Expression, ...]
-    at: At
 
 
 @dataclass(frozen=True)
-class Function:
+class Function(Node):
     """``def f(x) { … }``."""
 
     name: str
     parameters: tuple[str, ...]
     body: tuple[Statement, ...]
-    at: At
-    depth: int = 1
 
 
 @dataclass(frozen=True)
-class Returned:
+class Returned(Node):
     """``return x;``."""
 
     values: tuple[Expression, ...]
-    at: At
 
 
 @dataclass(frozen=True)
-class For:
+class For(Node):
     """``for x in l { … }``."""
 
     names: tuple[str, ...]
     iterable: Expression
     body: tuple[Statement, ...]
-    at: At
-    depth: int = 1
 
 
 @dataclass(frozen=True)
-class Loop:
+class Loop(Node):
     """``repeat x = tokens { … } until unchanged;``."""
 
     starts: tuple[tuple[str, Expression], ...]
     body: tuple[Statement, ...]
-    at: At
-    depth: int = 1
 
 
 @dataclass(frozen=True)
-class Load:
+class Load(Node):
     """``load "file";``."""
 
     file: str
-    at: At
 
 
 Statement: TypeAlias = Shown | Assignment | Function | Returned | For | Loop | Load

@@ -13,6 +13,7 @@ from softmachine.languages.rasp import core
 from softmachine.languages.rasp.core import ARITY, COMPARISONS, Definition, Node, Operator, Value
 from softmachine.languages.rasp.names import NAME, RESERVED, did_you_mean
 from softmachine.languages.rasp.values import identity
+from softmachine.languages.source import is_symbol
 from softmachine.languages.text.problems import Problem
 
 MOST_DEFINITIONS: Final = 10_000
@@ -27,8 +28,7 @@ SEQUENCE, SELECTOR = "a sequence operator", "a selector"
 
 def kind_of(node: Node) -> str:
     """Whether an operation is a sequence operator or a selector, in words."""
-    selector = isinstance(node, core.Select | core.SelectPairs | core.SelectAll | core.Combine)
-    return SELECTOR if selector else SEQUENCE
+    return SELECTOR if isinstance(node, core.Selector) else SEQUENCE
 
 
 def shape_problems(definitions: Sequence[Definition], output: str, output_place: Place | None) -> list[Problem]:
@@ -52,7 +52,7 @@ def letter_problems(alphabet: Sequence[str], letters: Sequence[Value]) -> Iterat
     for letter, times in Counter(alphabet).items():
         if times > 1:
             yield Problem(f"letter {letter!r} is listed {times} times in the alphabet")
-        if not letter or (len(letter) > 1 and any(character.isspace() for character in letter)):
+        if not is_symbol(letter):
             yield Problem(f"letter {letter!r} of the alphabet is empty or has blanks in it")
     if len(letters) != len(alphabet):
         yield Problem(f"there are values for {len(letters)} letters, but the alphabet has {len(alphabet)}")

@@ -17,6 +17,7 @@ from typing import Any, Literal, TypeAlias, cast
 
 from softmachine.errors import Place
 from softmachine.languages.linear import Relation
+from softmachine.languages.text.layout import quote
 
 Index: TypeAlias = Literal["i", "j"]
 Value: TypeAlias = bool | int | str
@@ -237,11 +238,6 @@ def at_i(expression: Expression) -> Expression:
 WHOLE, OR, AND, NOT, COMPARISON, SUM, UNIT = range(7)
 
 
-def quote(symbol: str) -> str:
-    """A symbol in quotes, as expressions have it."""
-    return f"'{''.join(_escape(character) for character in symbol)}'"
-
-
 def show(expression: Expression, demanded: int = WHOLE) -> str:
     """An expression as text, in parentheses if it binds more loosely than demanded."""
     text, binding = _show(expression)
@@ -294,9 +290,3 @@ def _attention(attention: Attention) -> str:
 
 def _set(symbols: tuple[str, ...]) -> str:
     return "{" + ", ".join(quote(symbol) for symbol in symbols) + "}"
-
-
-def _escape(character: str) -> str:
-    if character in "'\\":
-        return "\\" + character
-    return character if character.isprintable() else repr(character)[1:-1]

@@ -7,10 +7,12 @@ from difflib import get_close_matches
 from enum import Enum
 
 from softmachine.languages.linear import Relation
+from softmachine.languages.source import is_symbol
 from softmachine.languages.srasp import expressions as ex
 from softmachine.languages.srasp.equality import separate
-from softmachine.languages.srasp.expressions import Expression, Index, indices, quote, show
+from softmachine.languages.srasp.expressions import Expression, Index, indices, show
 from softmachine.languages.srasp.value_types import BOOLEAN, INTEGER, Kind, Type
+from softmachine.languages.text.layout import quote
 from softmachine.languages.text.problems import Problem
 
 LARGEST_INTEGER = 10**9
@@ -201,7 +203,7 @@ class Inference:
 
 def symbol_problem(symbol: str) -> str | None:
     """What is wrong with a symbol, if anything."""
-    if not symbol or (len(symbol) > 1 and any(character.isspace() for character in symbol)):
+    if not is_symbol(symbol):
         return f"symbol {quote(symbol)} is empty or has blanks in it"
     return None
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from softmachine.languages.srasp.expressions import quote, show
+from softmachine.languages.srasp.expressions import show
+from softmachine.languages.text.layout import quote
 from softmachine.views import html_table
 
 if TYPE_CHECKING:

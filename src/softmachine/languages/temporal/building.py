@@ -13,7 +13,8 @@ from softmachine.languages.temporal.formula import Formula
 from softmachine.languages.temporal.mistakes import QUOTE, SYMBOLS, bare_q, unknown_name
 from softmachine.languages.text.grammar import SumBuilder
 from softmachine.languages.text.layout import ESCAPED
-from softmachine.languages.text.mistakes import Mistake, clipped, place_of
+from softmachine.languages.text.mistakes import Mistake, place_of
+from softmachine.text import clipped
 
 if TYPE_CHECKING:
     from lark import Token

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 
 from softmachine.errors import Place, SourceError
 from softmachine.languages.temporal.predicates import RESERVED, predicate_names
-from softmachine.languages.text.mistakes import Case, Explainer, Mistake, Stuck, clipped, place_of
+from softmachine.languages.text.mistakes import Case, Explainer, Mistake, Stuck, place_of
 from softmachine.languages.text.problems import columns
+from softmachine.text import clipped
 
 if TYPE_CHECKING:
     from lark import Token

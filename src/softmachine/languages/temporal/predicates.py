@@ -7,8 +7,8 @@
 after which ``square(i)`` and ``square(#<[Q_a])`` are formulas. A predicate is a total function: it has a truth value at
 every natural number, 0 included, since a count may be 0.
 
-A predicate may also depend on the length n of the word (θ_n of Definition 19 in seed 003), as ``half``, ``middle``,
-``divides`` and ``upto`` do:
+A predicate may also depend on the length n of the word, as ``half``, ``middle``, ``divides`` and ``upto`` do (θ_n of
+Definition 19 in "Simulating Hard Attention Using Soft Attention"):
 
     predicate("beyond", lambda number, n: 3 * number > 2 * n, of_length=True)
 """

@@ -36,7 +36,8 @@ from softmachine.languages.temporal.printing import quoted
 from softmachine.languages.temporal.specification import Specification
 from softmachine.languages.temporal.structure import symbols
 from softmachine.languages.text.grammar import parser
-from softmachine.languages.text.mistakes import Mistake, clipped
+from softmachine.languages.text.mistakes import Mistake
+from softmachine.text import clipped
 
 LONGEST_NAME = 60
 HEADER = re.compile(r"\ufeff?(?:[ \t]*(?:#[^\n]*)?\n)*[ \t]*alphabet(?=\s|$)(?P<letters>[^\n]*)")

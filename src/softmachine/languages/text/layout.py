@@ -104,6 +104,12 @@ def split_lines(text: str) -> list[str]:
     return text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n").split("\n")
 
 
+def quote(symbol: str, mark: str = "'") -> str:
+    """A symbol in quotes; what has no sign of its own is written as an escape."""
+    shown = (c if c.isprintable() else repr(c)[1:-1] for c in symbol.replace("\\", r"\\").replace(mark, f"\\{mark}"))
+    return f"{mark}{''.join(shown)}{mark}"
+
+
 def unquote(quoted: str) -> str | None:
     r"""The symbol in quotes, or None if the quotes do not match or there is an unknown escape in it.
 

@@ -7,6 +7,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from softmachine.text import clipped
+
 if TYPE_CHECKING:
     from lark import Token, UnexpectedInput
     from lark.parsers.lalr_interactive_parser import InteractiveParser
@@ -30,11 +32,6 @@ class Mistake(Exception):  # noqa: N818 - no reader lets it out
     def sentence(self) -> str:
         """What is wrong and, if it is known, what would be right."""
         return f"{self.message}; {self.hint}" if self.hint else self.message
-
-
-def clipped(text: str, longest: int = LONGEST) -> str:
-    """The beginning of a text that may be long."""
-    return str(text) if len(text) <= longest else text[: longest - 1] + "…"
 
 
 def place_of(token: Token) -> tuple[int, int]:

@@ -10,7 +10,7 @@ from functools import cached_property
 from typing import ClassVar
 
 from softmachine.errors import InvalidError, Place
-from softmachine.languages.source import OfWords
+from softmachine.languages.source import OfWords, is_symbol
 from softmachine.packed import Codes
 from softmachine.views import html_table
 
@@ -160,7 +160,7 @@ def _problems(machine: TuringMachine) -> Iterator[str]:
         if symbol not in symbols:
             yield f"the input symbol {symbol!r} is not one of its symbols"
     for symbol in machine.symbols:
-        if not symbol or (len(symbol) > 1 and any(character.isspace() for character in symbol)):
+        if not is_symbol(symbol):
             yield f"symbol {symbol!r} is empty or has blanks in it"
     for rule in machine.rules:
         yield from _rule_problems(machine, rule, states, symbols)

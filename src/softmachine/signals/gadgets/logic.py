@@ -75,9 +75,10 @@ def gate(name: str, signal: Signal, *, off: Signal) -> Signal:
 
 
 def rounded(name: str, signal: Signal) -> Signal:
-    """The nearest bit of a number within 1/4 of one: 2 ReLU(x - 1/4) - 2 ReLU(x - 3/4) (Lemma 9 of seed 003).
+    """The nearest bit of a number within 1/4 of one: 2 ReLU(x - 1/4) - 2 ReLU(x - 3/4).
 
-    Assumes |x - b| ≤ 1/4 for a bit b; gives b exactly. Two units a component.
+    Lemma 9 of "Simulating Hard Attention Using Soft Attention". Assumes |x - b| ≤ 1/4 for a bit b; gives b exactly. Two
+    units a component.
     """
     up = relu(f"{name}: from 1/4", signal - Fraction(1, 4))
     down = relu(f"{name}: from 3/4", signal - Fraction(3, 4))

@@ -159,8 +159,9 @@ def difference(name: str, first: Signal, second: Signal, where: Signal, compleme
 
 
 def snapped(name: str, signal: Signal) -> Signal:
-    """The nearest of -1, 0 and 1 of a number within 1/4 of one (Lemma 9 of seed 003, on both sides). Four units each.
+    """The nearest of -1, 0 and 1 of a number within 1/4 of one. Four units each.
 
+    Lemma 9 of "Simulating Hard Attention Using Soft Attention", on both sides:
     ReLU(2x - 1/2) - ReLU(2x - 3/2) - ReLU(-2x - 1/2) + ReLU(-2x - 3/2); of bits, the first two.
     """
     half, more = Fraction(1, 2), Fraction(3, 2)

@@ -309,10 +309,8 @@ class Build:
     def _rebuilt_of(
         self, operands: tuple[str, str], key: Category, query: Category, rows: tuple[frozenset[int], ...]
     ) -> Grid:
-        forms = tuple(Affine.sum(key.bits.forms[m] for m in sorted(row)) for row in rows)
-        bits = Signal(forms, (BIT,) * len(forms))
         self._operands[operands] = (key, query)
-        return Grid(operands, rows, query.bits, bits, len(key.values), "key")
+        return Grid(operands, rows, query.bits, _some_of(key, rows), len(key.values), "key")
 
     _operands: dict[tuple[str, str], tuple[Category, Category]] = field(default_factory=dict)
     _loops: dict[core.Repeat, dict[str, Value]] = field(default_factory=dict)
@@ -346,15 +344,17 @@ class Build:
         if any(lost):
             assert isinstance(key, Category)
             assert isinstance(query, Category)
-            grid = replace(self._lost(key, query, lost), operands=(f"{name}: incomparable", ""))
+            bits = _some_of(key, lost)
+            grid = Grid((f"{name}: incomparable", ""), None, query.bits, bits, len(key.values), "key")
             some = self.heads.some(f"{name}: an incomparable key", Product((grid,)))
             presences.append((self.frame.letter - some).known(BIT))
         return both(f"{name} is defined", *presences)
 
-    @staticmethod
-    def _lost(key: Category, query: Category, rows: tuple[frozenset[int], ...]) -> Grid:
-        forms = tuple(Affine.sum(key.bits.forms[m] for m in sorted(row)) for row in rows)
-        return Grid(("", ""), None, query.bits, Signal(forms, (BIT,) * len(forms)), len(key.values), "key")
+
+def _some_of(key: Category, rows: tuple[frozenset[int], ...]) -> Signal:
+    """A bit for each row: whether the key has one of its values."""
+    forms = tuple(Affine.sum(key.bits.forms[m] for m in sorted(row)) for row in rows)
+    return Signal(forms, (BIT,) * len(forms))
 
 
 def _defined(value: Value) -> Signal:

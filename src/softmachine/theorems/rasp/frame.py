@@ -14,11 +14,11 @@ from softmachine.signals.kinds import BIT
 from softmachine.transformer.attention import Mask
 from softmachine.transformer.bounds import Bound
 from softmachine.transformer.features import I_SQUARED, INVERSE, LENGTH, Feature, I, Monomial, N
-from softmachine.transformer.wired_features import Table
+from softmachine.transformer.wired_features import Somewhere, Table
 
 
 @dataclass(frozen=True)
-class AtLetters(Feature):
+class AtLetters(Somewhere):
     """A feature, and 0 at the start token."""
 
     of: Feature
@@ -31,21 +31,6 @@ class AtLetters(Feature):
     def value(self, i: int, n: int) -> Fraction | int:
         """The feature at letters."""
         return self.of.value(i, n) if i else 0
-
-    @property
-    def needs_length(self) -> bool:
-        """If the feature does."""
-        return self.of.needs_length
-
-    @property
-    def low(self) -> Bound:
-        """That of the feature, or 0."""
-        return self.of.low.meet(Bound.of(0))
-
-    @property
-    def high(self) -> Bound:
-        """That of the feature, or 0."""
-        return self.of.high.join(Bound.of(0))
 
     @property
     def over(self) -> str | None:

@@ -16,6 +16,7 @@ from softmachine.languages.rasp.evaluate import run
 from softmachine.languages.rasp.incremental import Reading
 from softmachine.languages.rasp.value_types import Integer
 from softmachine.languages.rasp.values import Result
+from softmachine.languages.source import spelled
 from softmachine.theorems.rasp.answers import LARGEST, Answers
 from softmachine.theorems.shared.recogniser import StartedCodec
 from softmachine.theorems.shared.special_tokens import START, unused
@@ -96,7 +97,7 @@ class RaspCodec(StartedCodec[Program]):
     def outcome(self, word: Word, said: Sequence[str]) -> Outcome:
         """The values, one at each letter."""
         values = tuple(said[1:])
-        return Outcome(verdict="halt", output=written(values), word=self.source.word(word), values=values)
+        return Outcome(verdict="halt", output=spelled(values, values), word=self.source.word(word), values=values)
 
 
 @dataclass(frozen=True)
@@ -199,7 +200,9 @@ class GeneratingRaspCodec(DecoderCodec[Program]):
         stopped = bool(len(said)) and said[-1] == self.stop
         thought = tuple(said[:-1]) if len(said) and self.stops(said[-1]) else tuple(said)
         verdict = "halt" if stopped else None
-        return Outcome(verdict=verdict, steps=len(thought), output=written(thought), word=self.source.word(word))
+        return Outcome(
+            verdict=verdict, steps=len(thought), output=spelled(thought, thought), word=self.source.word(word)
+        )
 
 
 def bounded(program: Program) -> bool:
@@ -220,8 +223,3 @@ def opaque(program: Program) -> bool:
 def causal(program: Program) -> Program:
     """The same program, with selectors that see only keys up to the query."""
     return program if program.causal else replace(program, causal=True)
-
-
-def written(values: Sequence[str]) -> str:
-    """Values as text: with blanks between, unless each is one character."""
-    return ("" if all(len(text) == 1 for text in values) else " ").join(values)

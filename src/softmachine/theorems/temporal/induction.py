@@ -58,8 +58,8 @@ class Attending(Protocol):
     def witness(self, name: str, holding: Signal, reached: Signal, mask: Mask) -> Signal:
         """Since and until, in the standard reading."""
 
-    def at_count(self, name: str, count: logic.Count, of: Signal, read: Signal, weight: int = 1) -> Signal:
-        """What ``read`` is at the position whose number is a count; errors of it are amplified by ``weight``."""
+    def at_count(self, name: str, count: logic.Count, of: Signal, read: Signal) -> Signal:
+        """What ``read`` is at the position whose number is a count."""
 
     def comparison(
         self, name: str, difference: Linear[logic.Count], relation: Relation, known: Mapping[Formula, Signal]

@@ -1,9 +1,9 @@
 """Temporal logic with counting in a transformer that knows nothing of positions: hard attention and layer norm.
 
-Equations (11d), (11e) and section B.3 of seed 002: layer norm of parts of the vector. Weights, position encoding and
-temperature are the same at every length, and the precision only has to be enough to tell scores apart: that is what the
-atlas calls fully uniform. Previous, next, since and until are masked unique-hard heads (section 4.3 of seed 003). Of
-counts:
+Equations (11d), (11e) and section B.3 of "Revisiting Padded Transformer Expressivity": layer norm of parts of the
+vector. Weights, position encoding and temperature are the same at every length, and the precision only has to be enough
+to tell scores apart: that is what the atlas calls fully uniform. Previous, next, since and until are masked unique-hard
+heads (section 4.3 of "Simulating Hard Attention Using Soft Attention"). Of counts:
 
 - Uniform attention gives c/(i+1), and of the start token 1/(i+1); looking ahead, c/(n-i+1) and 1/(n-i+1).
 - A comparison of counts is the sign of one number, T/(i+1) shifted by half a unit, and the sign is the layer norm of
@@ -44,9 +44,8 @@ HALF = Fraction(1, 2)
 class NormedHeads(UniqueHeads):
     """Masked unique-hard attention, and counts by uniform attention and layer norm."""
 
-    def at_count(self, name: str, count: logic.Count, of: Signal, read: Signal, weight: int = 1) -> Signal:
+    def at_count(self, name: str, count: logic.Count, of: Signal, read: Signal) -> Signal:
         """What ``read`` is at the position whose number is a count, by the layer-norm hash."""
-        del weight
         share, per = self._share(name, count, of), self._per(count)
         place_per = self._per(logic.LeftCount(count.of))
         seen = Mask.CAUSAL if isinstance(count, logic.LeftCount) else Mask.ALL

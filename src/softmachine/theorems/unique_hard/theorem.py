@@ -1,8 +1,9 @@
 """Linear temporal logic in a transformer, by masked unique-hard attention, with no position features at all.
 
-Section 4.3 of seed 003, after Yang, Chiang and Angluin, "Masked hard-attention transformers recognize exactly the
-star-free languages": a head that takes the rightmost of the best keys before a position, or the leftmost of those
-behind it, needs no term for nearness. The previous position is the rightmost of all that are strictly before.
+Section 4.3 of "Simulating Hard Attention Using Soft Attention", after Yang, Chiang and Angluin, "Masked hard-attention
+transformers recognize exactly the star-free languages": a head that takes the rightmost of the best keys before a
+position, or the leftmost of those behind it, needs no term for nearness. The previous position is the rightmost of all
+that are strictly before.
 
 Needs: nothing of positions but the masks, and the predicates of the formula.
 Costs: one head for each of previous, next, since and until; for each that is nested one layer (next), two
@@ -66,7 +67,7 @@ class UniqueHeads:
         found = attend(name, query=constant(1), key=key, value=reached, mask=mask, weighting=weighting, gap=1)
         return rounded(f"{name} rounded", found)
 
-    def at_count(self, name: str, count: logic.Count, of: Signal, read: Signal, weight: int = 1) -> Signal:
+    def at_count(self, name: str, count: logic.Count, of: Signal, read: Signal) -> Signal:
         """Never asked for: :func:`_require_no_count` refuses counts."""
         raise NotImplementedError
 

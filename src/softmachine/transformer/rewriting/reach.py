@@ -48,11 +48,9 @@ def reach(transformer: Transformer, positions: int, length: int | None) -> Reach
     """Where the coordinates of the stream can be, between all layers and within them, and 0, where padding starts."""
     start = _start(transformer, positions, length)
     found = now = start.hull(Reach((NOTHING,) * transformer.width))
-    for block in transformer.blocks:
-        for _ in range(block.count(length)):
-            for layer in block.layers:
-                attended, now = _after(layer, now)
-                found = found.hull(attended).hull(now)
+    for layer in transformer.unrolled(length):
+        attended, now = _after(layer, now)
+        found = found.hull(attended).hull(now)
     return found
 
 

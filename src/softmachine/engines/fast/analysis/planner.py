@@ -325,7 +325,7 @@ def _breaks_ties(head: FlowHead, recency: Linear, scores: Grid) -> bool | None:
         size = max(abs(recency.low), abs(recency.high))
         small = size * scores.over <= recency.grid.over and recency.grid.power > scores.power
         return recency.low > 0 if small else None
-    if recency.low == recency.high == 0 and head.weighting.choice in (Choice.LEFTMOST, Choice.RIGHTMOST):
+    if recency.low == recency.high == 0 and head.weighting.unique:
         return head.weighting.choice is Choice.RIGHTMOST
     return None
 

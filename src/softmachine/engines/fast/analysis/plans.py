@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from softmachine.engines.fast.analysis.flow import FlowHead
 from softmachine.engines.fast.analysis.forms import Form
 from softmachine.engines.fast.analysis.grids import Grid, Linear, Number
-from softmachine.transformer.attention import Choice, Mask
+from softmachine.transformer.attention import Mask
 from softmachine.transformer.features import Relation
 
 
@@ -42,7 +42,7 @@ class Served:
     @property
     def single(self) -> bool:
         """Whether of keys that tie one is chosen."""
-        return self.head.weighting.choice in (Choice.LEFTMOST, Choice.RIGHTMOST)
+        return self.head.weighting.unique
 
     @property
     def whole(self) -> bool:
