@@ -15,6 +15,8 @@ from softmachine.engines.fast.tables.pointers import inlined
 
 HALF, ONE, TWO = (1 << 31) - 1, 0x1E3779B1, 0x1F4A7C15
 """Odd numbers of 29 bits: sums of 31 bits times these do not overflow."""
+MOST_IN_FOUR = 1 << 14
+"""Numbers of so many entries are of 16 bits, four to a word, and others of 32."""
 START, GROWTH = 16, 4
 """The first has room for so many, and then there is so many times as much. Both are powers of two."""
 
@@ -37,15 +39,30 @@ def find(store: int, guess: int, key: int, code: Integers, heap: Integers) -> in
     first, last = heap[state + of.HASH], heap[state + of.HASHED] - 1
     if last < 0:
         return -1
-    here = hashed(key, width, heap) & last
-    while heap[first + here] >= 0:
-        own, k = begin + heap[first + here] * stride, integer(0)
+    here, fold = hashed(key, width, heap) & last, heap[state + of.FOLD]
+    number = slot(first, here, fold, heap)
+    while number >= 0:
+        own, k = begin + number * stride, integer(0)
         while k < width and heap[own + k] == heap[key + k]:
             k += 1
         if k == width:
-            return int(heap[first + here])
+            return int(number)
         here = (here + 1) & last
+        number = slot(first, here, fold, heap)
     return int(-1 - here)
+
+
+@inlined
+def slot(first: int, here: int, fold: int, heap: Integers) -> int:
+    """The number in a slot of a hash table, -1 if there is none. A word has 2^fold slots: small tables stay nearby."""
+    bits = 64 >> fold
+    return ((heap[first + (here >> fold)] >> (bits * (here & ((1 << fold) - 1)))) & ((1 << bits) - 1)) - 1
+
+
+@inlined
+def fill(first: int, here: int, fold: int, number: int, heap: Integers) -> None:
+    """Put a number into a slot that is empty."""
+    heap[first + (here >> fold)] |= (number + 1) << ((64 >> fold) * (here & ((1 << fold) - 1)))
 
 
 @kernel
@@ -61,7 +78,7 @@ def insert(store: int, missing: int, key: int, code: Integers, heap: Integers) -
     own = heap[state + of.ENTRIES] + number * code[store + of.STRIDE]
     for k in range(width):
         heap[own + k] = heap[key + k]
-    heap[heap[state + of.HASH] + here] = number
+    fill(heap[state + of.HASH], here, heap[state + of.FOLD], number, heap)
     heap[state + of.USED] = number + 1
     return int(number)
 
@@ -90,8 +107,8 @@ def hashed(key: int, width: int, heap: Integers) -> int:
 def free_slot(state: int, key: int, width: int, heap: Integers) -> int:
     """Where the hash table is free for a key; some slots are."""
     first, last = heap[state + of.HASH], heap[state + of.HASHED] - 1
-    here = hashed(key, width, heap) & last
-    while heap[first + here] >= 0:
+    here, fold = hashed(key, width, heap) & last, heap[state + of.FOLD]
+    while slot(first, here, fold, heap) >= 0:
         here = (here + 1) & last
     return int(here)
 
@@ -102,9 +119,10 @@ def make_room(store: int, code: Integers, heap: Integers) -> bool:
     state, free = code[store + of.STATE], heap[code[of.FREE]]
     room = heap[state + of.CAPACITY]
     more = min(max(START, GROWTH * room), code[store + of.MOST])
+    fold = integer(2 if more <= MOST_IN_FOUR else 1)
     slots = 2 * more if code[store + of.IS_HASHED] else integer(0)
     if more > room:
-        wanted = free + more * code[store + of.IN_ALL] + slots
+        wanted = free + more * code[store + of.IN_ALL] + (slots >> fold)
         if wanted > heap[code[of.FREE] + 1]:
             heap[code[of.FREE] + 2] = wanted
             return False
@@ -115,13 +133,13 @@ def make_room(store: int, code: Integers, heap: Integers) -> bool:
             heap[code[column]] = free
             free += more * stride
         heap[state + of.CAPACITY], heap[state + of.HASH], heap[state + of.HASHED] = more, free, slots
-        heap[code[of.FREE]] = free + slots
+        heap[state + of.FOLD], heap[code[of.FREE]] = fold, free + (slots >> fold)
     else:
         heap[state + of.USED] = 0
-    for k in range(slots):
-        heap[heap[state + of.HASH] + k] = -1
+    for k in range(slots >> fold):
+        heap[heap[state + of.HASH] + k] = 0
     for number in range(heap[state + of.USED] if slots else 0):
         key = heap[state + of.ENTRIES] + number * code[store + of.STRIDE]
         here = free_slot(state, key, code[store + of.KEY_WIDTH], heap)
-        heap[heap[state + of.HASH] + here] = number
+        fill(heap[state + of.HASH], here, fold, number, heap)
     return True

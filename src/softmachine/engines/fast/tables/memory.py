@@ -89,7 +89,7 @@ class TableMemory:
         room = START
         while room < min(positions, MOST_RESERVED):
             room *= GROWTH
-        each = self.layout.code[self._stores + of.IN_ALL] + 2  # slots of the hash table
+        each = self.layout.code[self._stores + of.IN_ALL] + 1  # slots of the hash table
         needed = int(self.heap[self._free] + 2 * room * each.sum())
         if needed > self.heap.size:
             self._enlarge(np.full(needed, 0, dtype=np.int64))  # this writes, so that the memory is there
@@ -107,4 +107,4 @@ class TableMemory:
         heap[self._zeros] = 0
         heap[self._undecided] = of.UNDECIDED
         for state in self.layout.code[self._stores + of.STATE]:
-            heap[heap[state + of.HASH] :][: heap[state + of.HASHED]] = -1
+            heap[heap[state + of.HASH] :][: heap[state + of.HASHED] >> heap[state + of.FOLD]] = 0

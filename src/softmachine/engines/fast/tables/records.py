@@ -58,13 +58,13 @@ STATE, KEY_WIDTH, STRIDE, IS_HASHED, MOST, IN_ALL, COLUMNS, COLUMNS_END = range(
 """A store of entries: in the heap, its state; how many words a key has, and an entry, which begins with its key;
 whether entries are found by their keys; how many there may be; and what grows with them: the address of where that is
 in the heap, and how many integers each entry has there; before, how many these are in all."""
-ENTRIES, CAPACITY, USED, HASH, HASHED = range(5)
-STATE_SIZE = 5
-"""Its state: where entries are, how many fit, and how many there are; the hash table of their numbers, and how large it
-is, a power of two."""
+ENTRIES, CAPACITY, USED, HASH, HASHED, FOLD = range(6)
+STATE_SIZE = 6
+"""Its state: where entries are, how many fit, and how many there are; the hash table of their numbers, how many slots
+it has, a power of two, and which power of two of them are in a word."""
 
-PLACES, INSERTED, LATEST, KINDS = range(5, 9)
-GROUPS_SIZE = 9
+PLACES, INSERTED, LATEST, KINDS = range(6, 10)
+GROUPS_SIZE = 10
 GROUPS_AT_FIRST = USED, INSERTED, LATEST, KINDS
 """The state of the groups of an index has besides: where positions are, the first of a group, the last, and how many;
 how many positions were put in; the group of the last; how many kinds there are, `MANY` if they are not told apart."""
