@@ -14,7 +14,7 @@ from __future__ import annotations
 from softmachine.engines.fast.indexes.groups import compared, integer
 from softmachine.engines.fast.indexes.kernels import LIMIT, Integers, added, divisor, kernel, times
 from softmachine.engines.fast.tables import records as of
-from softmachine.engines.fast.tables.entries import find
+from softmachine.engines.fast.tables.entries import entry, find
 from softmachine.engines.fast.tables.gathering import gather
 from softmachine.engines.fast.tables.instructions import how_many
 from softmachine.engines.fast.tables.pointers import inlined
@@ -53,10 +53,9 @@ def turn_signs(question: int, code: Integers, heap: Integers) -> None:
 def still_best(question: int, code: Integers, heap: Integers) -> int:
     """The best of the group that was the best, and new ones; `UNDECIDED` if one of these is as good."""
     asked, index, signs = code[question + of.ASKED], code[question + of.INDEX], code[question + of.SIGNS]
-    groups, width = code[code[index + of.GROUPED] + of.STATE], code[index + of.WIDTH]
-    g, score = heap[asked + of.GROUP], heap[asked + of.SCORE]
-    for other in range(heap[asked + of.SEEN], heap[groups + of.USED]):
-        key, new = heap[groups + of.ENTRIES] + other * width, integer(0)
+    store, g, score = code[index + of.GROUPED], heap[asked + of.GROUP], heap[asked + of.SCORE]
+    for other in range(heap[asked + of.SEEN], heap[code[store + of.STATE] + of.USED]):
+        key, new = entry(store, other, code, heap), integer(0)
         for size in range(code[question + of.SIZES], code[question + of.SIZES_END], 3):
             one, two = heap[signs + code[size + 1]], heap[key + code[size + 1]]
             both = kind_of(one) & kind_of(two) & code[size + 2]
@@ -158,8 +157,8 @@ def scaled_query(question: int, code: Integers, heap: Integers) -> tuple[int, bo
 def score_of(question: int, g: int, time: int, code: Integers, heap: Integers) -> tuple[int, int, bool]:
     """The score of a group as a fraction, and whether it does not fit."""
     index, query = code[question + of.INDEX], code[question + of.QUERY]
-    groups, width = code[code[index + of.GROUPED] + of.STATE], code[index + of.WIDTH]
-    key, place = heap[groups + of.ENTRIES] + g * width, heap[groups + of.PLACES] + g * of.PLACE
+    key = entry(code[index + of.GROUPED], g, code, heap)
+    place = key + code[index + of.WIDTH]
     when = heap[place + of.FINAL] if time > 0 else heap[place + of.FIRST]
     if abs(float(when) * float(time)) >= LIMIT:
         return 0, 1, True

@@ -21,6 +21,12 @@ START, GROWTH = 16, 4
 """The first has room for so many, and then there is so many times as much. Both are powers of two."""
 
 
+@inlined
+def entry(store: int, number: int, code: Integers, heap: Integers) -> int:
+    """Where an entry is."""
+    return int(heap[code[store + of.STATE] + of.ENTRIES] + number * code[store + of.STRIDE])
+
+
 @kernel
 def find(store: int, guess: int, key: int, code: Integers, heap: Integers) -> int:
     """The number of the entry with a key; less than 0 if there is none, and then `insert` wants to know it.
@@ -56,7 +62,7 @@ def find(store: int, guess: int, key: int, code: Integers, heap: Integers) -> in
 def slot(first: int, here: int, fold: int, heap: Integers) -> int:
     """The number in a slot of a hash table, -1 if there is none. A word has 2^fold slots: small tables stay nearby."""
     bits = 64 >> fold
-    return ((heap[first + (here >> fold)] >> (bits * (here & ((1 << fold) - 1)))) & ((1 << bits) - 1)) - 1
+    return int((heap[first + (here >> fold)] >> (bits * (here & ((1 << fold) - 1)))) & ((1 << bits) - 1)) - 1
 
 
 @inlined
@@ -75,7 +81,7 @@ def insert(store: int, missing: int, key: int, code: Integers, heap: Integers) -
             return -1
         number = heap[state + of.USED]
         here = free_slot(state, key, width, heap)
-    own = heap[state + of.ENTRIES] + number * code[store + of.STRIDE]
+    own = entry(store, number, code, heap)
     for k in range(width):
         heap[own + k] = heap[key + k]
     fill(heap[state + of.HASH], here, heap[state + of.FOLD], number, heap)
@@ -122,16 +128,15 @@ def make_room(store: int, code: Integers, heap: Integers) -> bool:
     fold = integer(2 if more <= MOST_IN_FOUR else 1)
     slots = 2 * more if code[store + of.IS_HASHED] else integer(0)
     if more > room:
-        wanted = free + more * code[store + of.IN_ALL] + (slots >> fold)
+        stride, old = code[store + of.STRIDE], heap[state + of.ENTRIES]
+        wanted = free + more * stride + (slots >> fold)
         if wanted > heap[code[of.FREE] + 1]:
             heap[code[of.FREE] + 2] = wanted
             return False
-        for column in range(code[store + of.COLUMNS], code[store + of.COLUMNS_END], 2):
-            old, stride = heap[code[column]], code[column + 1]
-            for k in range(heap[state + of.USED] * stride):
-                heap[free + k] = heap[old + k]
-            heap[code[column]] = free
-            free += more * stride
+        for k in range(heap[state + of.USED] * stride):
+            heap[free + k] = heap[old + k]
+        heap[state + of.ENTRIES] = free
+        free += more * stride
         heap[state + of.CAPACITY], heap[state + of.HASH], heap[state + of.HASHED] = more, free, slots
         heap[state + of.FOLD], heap[code[of.FREE]] = fold, free + (slots >> fold)
     else:
@@ -139,7 +144,7 @@ def make_room(store: int, code: Integers, heap: Integers) -> bool:
     for k in range(slots >> fold):
         heap[heap[state + of.HASH] + k] = 0
     for number in range(heap[state + of.USED] if slots else 0):
-        key = heap[state + of.ENTRIES] + number * code[store + of.STRIDE]
+        key = entry(store, number, code, heap)
         here = free_slot(state, key, code[store + of.KEY_WIDTH], heap)
         fill(heap[state + of.HASH], here, fold, number, heap)
     return True

@@ -64,7 +64,8 @@ class Layout:
         """The stores of answers."""
         self._code = [0] * of.HEADER
         self._shared: dict[str, int] = {}
-        self._valued: dict[int, int] = {}
+        self._values: dict[int, int] = {}
+        """Where in its group the value of a lookup is."""
         self._rows = [self._rows_of(number) for number in range(len(blocks))]
         self.blocks_at, self.indexes = [0] * len(blocks), [0] * len(program.indexes)
         self.questions, self.lookups = [0] * len(program.questions), [0] * len(program.lookups)
@@ -199,12 +200,9 @@ class Layout:
         large = sum(map(abs, weights)) * row.SMALL + abs(bias) >= SAFE
         return self._number(to), activation, bias, over, large, *entries
 
-    def _store(
-        self, state: int, width: int, columns: Sequence[tuple[int, int]], most: int = SAFE, *, hashed: bool = True
-    ) -> int:
-        """A store of entries, of which the first column is."""
-        in_all = sum(stride for _, stride in columns)
-        return self._put((state, width, columns[0][1], hashed, most, in_all, *self._listed(columns)))
+    def _store(self, state: int, width: int, stride: int, most: int = SAFE, *, hashed: bool = True) -> int:
+        """A store of entries."""
+        return self._put((state, width, stride, hashed, most))
 
     def _table_of(self, number: int, own: Mapping[int, Spot], width: int) -> int:
         """The table of a block: the same for blocks that make the same words of the same words."""
@@ -218,7 +216,7 @@ class Layout:
         signature = repr((width, rows, [(k, word - first, shift) for k, (word, shift) in read], block.answers))
         if signature not in self._shared:
             state = self._take(of.STATE_SIZE)
-            self._shared[signature] = self._store(state, width, [(state + of.ENTRIES, width + count)], MOST_ANSWERS)
+            self._shared[signature] = self._store(state, width, width + count, MOST_ANSWERS)
             self.tables.append(self._shared[signature])
         return self._shared[signature]
 
@@ -226,13 +224,12 @@ class Layout:
         places = self.program.indexes[number].places
         own, width = gathered(places, self.spots.of)
         reader, parts = self._reader(own.items(), width, self._take(width)), self._located(places, own)
-        groups, valued = self._take(of.GROUPS_SIZE), self._valued
-        columns = [(groups + of.ENTRIES, width), (groups + of.PLACES, of.PLACE)]
+        groups, stride = self._take(of.GROUPS_SIZE), width + of.PLACE
         for k, lookup in enumerate(self.program.lookups):
             if lookup.index == number:
-                valued[k] = self._take(of.VALUED_SIZE)
-                columns.append((valued[k] + of.VALUE, 1 + gathered(lookup.values, self.spots.of)[1]))
-        store = self._store(groups, width, columns)
+                self._values[k] = stride
+                stride += 1 + gathered(lookup.values, self.spots.of)[1]
+        store = self._store(groups, width, stride)
         return self._put((*reader, *parts, self.spots.any_wide(places), store, self._take(of.MOST_KINDS * width)))
 
     def _question(self, number: int) -> int:
@@ -283,8 +280,9 @@ class Layout:
         asked = self._record(of.KEEP_KEY, lookup.index), self._record(of.ASK, lookup.question)
         what = (*asked, choice, later, mean, *ends, first)
         sums = self._take(of.STATE_SIZE)
-        store = self._store(sums, 0, [(sums + of.ENTRIES, 2 * len(lookup.values))], hashed=False)
-        return self._put((*reader, *what, number in self.wide_lookups, self._valued[number], store, number))
+        store = self._store(sums, 0, 2 * len(lookup.values), hashed=False)
+        kept = self._values[number], self._take(1), store
+        return self._put((*reader, *what, number in self.wide_lookups, *kept, number))
 
 
 def _scaled(sums: Sequence[Sum]) -> tuple[int, list[int], list[int]]:

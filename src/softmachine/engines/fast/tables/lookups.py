@@ -15,7 +15,7 @@ from softmachine.engines.fast.indexes.groups import integer
 from softmachine.engines.fast.indexes.kernels import Integers, added, kernel, times
 from softmachine.engines.fast.tables import records as of
 from softmachine.engines.fast.tables.asking import best_of_all, scaled_query, score_of
-from softmachine.engines.fast.tables.entries import append, find, insert
+from softmachine.engines.fast.tables.entries import append, entry, find, insert
 from softmachine.engines.fast.tables.gathering import gather
 from softmachine.engines.fast.tables.pointers import inlined
 from softmachine.engines.fast.tables.words import kind_of, number_at, write_number
@@ -40,7 +40,7 @@ def keep_key(index: int, i: int, code: Integers, heap: Integers) -> int:
                 heap[groups + of.LATEST] = of.UNDECIDED
                 return status.FULL
             new_group(index, g, i, code, heap)
-    place = heap[groups + of.PLACES] + g * of.PLACE
+    place = entry(store, g, code, heap) + code[index + of.WIDTH]
     heap[place + of.FINAL] = i
     heap[place + of.COUNT] += 1
     heap[groups + of.INSERTED], heap[groups + of.LATEST] = i + 1, g
@@ -52,7 +52,7 @@ def new_group(index: int, g: int, i: int, code: Integers, heap: Integers) -> Non
     """Begin a group with the key of position i, which was just read."""
     groups, key = code[code[index + of.GROUPED] + of.STATE], code[index + of.LAST]
     width, count = code[index + of.WIDTH], heap[groups + of.KINDS]
-    place = heap[groups + of.PLACES] + g * of.PLACE
+    place = entry(code[index + of.GROUPED], g, code, heap) + width
     heap[place + of.FIRST], heap[place + of.COUNT] = i, 0
     if code[index + of.IS_WIDE]:
         count = integer(of.MANY)
@@ -74,13 +74,14 @@ def new_group(index: int, g: int, i: int, code: Integers, heap: Integers) -> Non
 @inlined
 def keep_value(lookup: int, i: int, code: Integers, heap: Integers) -> int:
     """Put the value of position i into the group of its key, once; the status that this leads to."""
-    groups, valued = code[code[code[lookup + of.OF] + of.GROUPED] + of.STATE], code[lookup + of.VALUED]
-    if heap[valued + of.DONE] > i:
+    index, done = code[lookup + of.OF], code[lookup + of.DONE]
+    if heap[done] > i:
         return status.RUNNING
     gather(lookup, code, heap)
-    width, last, g = code[lookup + of.WIDTH], code[lookup + of.LAST], heap[groups + of.LATEST]
-    at, unlike = heap[valued + of.VALUE] + g * (1 + width), integer(0)
-    fresh = heap[heap[groups + of.PLACES] + g * of.PLACE + of.COUNT] == 1
+    store, width, last = code[index + of.GROUPED], code[lookup + of.WIDTH], code[lookup + of.LAST]
+    g = heap[code[store + of.STATE] + of.LATEST]
+    group, unlike = entry(store, g, code, heap), integer(0)
+    at, fresh = group + code[lookup + of.VALUE], heap[group + code[index + of.WIDTH] + of.COUNT] == 1
     if fresh:
         heap[at] = of.UNDECIDED
     if fresh or code[lookup + of.LATER] == 1:
@@ -93,7 +94,7 @@ def keep_value(lookup: int, i: int, code: Integers, heap: Integers) -> int:
             found = add_value(lookup, g, at, code, heap)
             if found != status.RUNNING:
                 return found
-    heap[valued + of.DONE] = i + 1
+    heap[done] = i + 1
     return status.RUNNING
 
 
@@ -101,14 +102,14 @@ def keep_value(lookup: int, i: int, code: Integers, heap: Integers) -> int:
 def add_value(lookup: int, g: int, at: int, code: Integers, heap: Integers) -> int:
     """Add the value of the present position to the sum of its group, which has other values; the status."""
     first, store = code[lookup + of.VALUES], code[lookup + of.SUMMED]
-    count, sums = (code[lookup + of.VALUES_END] - first) // 3, code[store + of.STATE]
+    count = (code[lookup + of.VALUES_END] - first) // 3
     if heap[at] == of.UNDECIDED:
         number = append(store, code, heap)
         if number < 0:
             return status.FULL
-        total = heap[sums + of.ENTRIES] + number * 2 * count
-        groups = code[code[code[lookup + of.OF] + of.GROUPED] + of.STATE]
-        before = heap[heap[groups + of.PLACES] + g * of.PLACE + of.COUNT] - 1
+        total, index = entry(store, number, code, heap), code[lookup + of.OF]
+        group = entry(code[index + of.GROUPED], g, code, heap)
+        before = heap[group + code[index + of.WIDTH] + of.COUNT] - 1
         for k in range(count):
             n, d = number_at(heap, at + 1 + code[first + 3 * k + 1], code[first + 3 * k + 2])
             n, d, bad = times(before, 1, n, d)
@@ -116,7 +117,7 @@ def add_value(lookup: int, g: int, at: int, code: Integers, heap: Integers) -> i
                 return status.TOO_LARGE
             heap[total + 2 * k], heap[total + 2 * k + 1] = n, d
         heap[at] = number
-    total, last = heap[sums + of.ENTRIES] + heap[at] * 2 * count, code[lookup + of.LAST]
+    total, last = entry(store, heap[at], code, heap), code[lookup + of.LAST]
     for k in range(count):
         n, d = number_at(heap, last + code[first + 3 * k + 1], code[first + 3 * k + 2])
         if heap[total + 2 * k + 1] == 1 and d == 1 and abs(heap[total + 2 * k]) + abs(n) < 1 << 61:
@@ -135,7 +136,7 @@ def retrieve(lookup: int, code: Integers, heap: Integers) -> int:
     g = heap[code[code[lookup + of.QUESTION] + of.ASKED] + of.GROUP]
     if g >= 0:
         width, to = code[lookup + of.WIDTH], code[lookup + of.TO_WORD]
-        at = heap[code[lookup + of.VALUED] + of.VALUE] + g * (1 + width)
+        at = entry(code[code[lookup + of.OF] + of.GROUPED], g, code, heap) + code[lookup + of.VALUE]
         if heap[at] == of.UNDECIDED and code[lookup + of.TO_WIDE] == 0:
             for k in range(width):
                 heap[to + k] = heap[at + 1 + k]
@@ -176,12 +177,13 @@ def searched(lookup: int, g: int, code: Integers, heap: Integers) -> int:
 @kernel
 def chosen(lookup: int, g: int, time: int, n: int, d: int, code: Integers, heap: Integers) -> int:
     """Of the groups of one score, from one on, that with the earliest or the latest position."""
-    groups, best = code[code[code[lookup + of.OF] + of.GROUPED] + of.STATE], g
-    place = heap[groups + of.PLACES] + (of.FINAL if code[lookup + of.LATER] else of.FIRST)
-    for other in range(g + 1, heap[groups + of.USED]):
+    index, best = code[lookup + of.OF], g
+    store, when = code[index + of.GROUPED], code[index + of.WIDTH] + (of.FINAL if code[lookup + of.LATER] else of.FIRST)
+    for other in range(g + 1, heap[code[store + of.STATE] + of.USED]):
         a, b, _ = score_of(code[lookup + of.QUESTION], other, time, code, heap)
         if a == n and b == d:
-            earlier = heap[place + other * of.PLACE] < heap[place + best * of.PLACE]
+            one, two = entry(store, other, code, heap), entry(store, best, code, heap)
+            earlier = heap[one + when] < heap[two + when]
             if earlier == (code[lookup + of.CHOICE] == LEFTMOST):
                 best = integer(other)
     return best
@@ -190,14 +192,14 @@ def chosen(lookup: int, g: int, time: int, n: int, d: int, code: Integers, heap:
 @kernel
 def take(lookup: int, g: int, total: int, code: Integers, heap: Integers) -> tuple[int, bool]:
     """Add the values of a group to a sum; how many they are, and whether they do not fit."""
-    first, groups = code[lookup + of.VALUES], code[code[code[lookup + of.OF] + of.GROUPED] + of.STATE]
-    width, size = code[lookup + of.WIDTH], (code[lookup + of.VALUES_END] - first) // 3
-    at, count = heap[code[lookup + of.VALUED] + of.VALUE] + g * (1 + width), integer(1)
+    index, first, count = code[lookup + of.OF], code[lookup + of.VALUES], integer(1)
+    group, size = entry(code[index + of.GROUPED], g, code, heap), (code[lookup + of.VALUES_END] - first) // 3
+    at = group + code[lookup + of.VALUE]
     if code[lookup + of.MEAN]:
-        count = heap[heap[groups + of.PLACES] + g * of.PLACE + of.COUNT]
+        count = heap[group + code[index + of.WIDTH] + of.COUNT]
     for k in range(size):
         if heap[at] != of.UNDECIDED:
-            own = heap[code[code[lookup + of.SUMMED] + of.STATE] + of.ENTRIES] + 2 * (heap[at] * size + k)
+            own = entry(code[lookup + of.SUMMED], heap[at], code, heap) + 2 * k
             n, d = heap[own], heap[own + 1]
         else:
             n, d = number_at(heap, at + 1 + code[first + 3 * k + 1], code[first + 3 * k + 2])

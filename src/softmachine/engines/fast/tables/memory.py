@@ -41,7 +41,7 @@ class TableMemory:
         groups = self.layout.code[self._stores + of.STATE]
         sums = self.layout.code[self._all(self.layout.lookups, of.SUMMED) + of.STATE]
         asked = self._all(self.layout.questions, of.ASKED)
-        done = self._all(self.layout.lookups, of.VALUED) + of.DONE
+        done = self._all(self.layout.lookups, of.DONE)
         grouped = [groups + column for column in of.GROUPS_AT_FIRST]
         self._zeros = np.concatenate([*grouped, sums + of.USED, done, asked + of.BOUNDED])
         """What is 0 when a run begins,"""
@@ -89,7 +89,7 @@ class TableMemory:
         room = START
         while room < min(positions, MOST_RESERVED):
             room *= GROWTH
-        each = self.layout.code[self._stores + of.IN_ALL] + 1  # slots of the hash table
+        each = self.layout.code[self._stores + of.STRIDE] + 1  # slots of the hash table
         needed = int(self.heap[self._free] + 2 * room * each.sum())
         if needed > self.heap.size:
             self._enlarge(np.full(needed, 0, dtype=np.int64))  # this writes, so that the memory is there

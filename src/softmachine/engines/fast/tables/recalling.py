@@ -13,7 +13,7 @@ from softmachine.engines.fast.indexes.groups import compared, integer
 from softmachine.engines.fast.indexes.kernels import Integers, kernel
 from softmachine.engines.fast.tables import records as of
 from softmachine.engines.fast.tables.changes import catch_up
-from softmachine.engines.fast.tables.entries import find, insert
+from softmachine.engines.fast.tables.entries import entry, find, insert
 from softmachine.engines.fast.tables.gathering import gather
 from softmachine.engines.fast.tables.pointers import inlined
 from softmachine.engines.fast.tables.rows import compute
@@ -34,7 +34,7 @@ def recall(block: int, code: Integers, heap: Integers) -> int:
     heap[known] = number
     if number < 0:
         return learn(block, number, code, heap)
-    answer = heap[code[code[block + of.TABLE] + of.STATE] + of.ENTRIES] + number * (width + count) + width
+    answer = entry(code[block + of.TABLE], number, code, heap) + width
     for k in range(count):
         heap[first + k] = heap[answer + k]
     return status.RUNNING
@@ -50,7 +50,7 @@ def learn(block: int, missing: int, code: Integers, heap: Integers) -> int:
     if number < 0:
         return status.FULL
     width, count = code[block + of.WIDTH], code[block + of.WORDS]
-    answer = heap[code[store + of.STATE] + of.ENTRIES] + number * (width + count) + width
+    answer = entry(store, number, code, heap) + width
     for k in range(count):
         heap[answer + k] = heap[code[block + of.WORD] + k]
     heap[code[block + of.KNOWN]] = number

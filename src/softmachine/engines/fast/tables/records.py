@@ -47,33 +47,31 @@ the query, their signs as the words of a key, and what was found. If it is plain
 them, the signs of constants, and a bit for each sign that changes; and which parts are of one size if they are not 0:
 the size, the word of the key, and a bit for each."""
 
-OF, QUESTION, CHOICE, LATER, MEAN, VALUES, VALUES_END, FOUND, FOUND_END, TO_WORD, TO_WIDE, VALUED = range(3, 15)
-SUMMED, LOOKUP_NUMBER = range(15, 17)
+OF, QUESTION, CHOICE, LATER, MEAN, VALUES, VALUES_END, FOUND, FOUND_END, TO_WORD, TO_WIDE, VALUE = range(3, 15)
+DONE, SUMMED, LOOKUP_NUMBER = range(15, 18)
 """A lookup: its index; its question; which of tied keys; whether the last of equal keys is the best, and not the first;
 whether all are taken together; where its values are in the words that it keeps, and what it finds, as a block has them;
-the first word of that; whether that is wide though a value is not; in the heap, what is kept; the store of sums, which
-groups have whose values are not all equal; its number."""
+the first word of that; whether that is wide though a value is not; where in a group its value is; in the heap, how many
+positions were put in; the store of sums, which groups have whose values are not all equal; its number."""
 
-STATE, KEY_WIDTH, STRIDE, IS_HASHED, MOST, IN_ALL, COLUMNS, COLUMNS_END = range(8)
+STATE, KEY_WIDTH, STRIDE, IS_HASHED, MOST = range(5)
 """A store of entries: in the heap, its state; how many words a key has, and an entry, which begins with its key;
-whether entries are found by their keys; how many there may be; and what grows with them: the address of where that is
-in the heap, and how many integers each entry has there; before, how many these are in all."""
+whether entries are found by their keys; how many there may be."""
 ENTRIES, CAPACITY, USED, HASH, HASHED, FOLD = range(6)
 STATE_SIZE = 6
 """Its state: where entries are, how many fit, and how many there are; the hash table of their numbers, how many slots
 it has, a power of two, and which power of two of them are in a word."""
 
-PLACES, INSERTED, LATEST, KINDS = range(6, 10)
-GROUPS_SIZE = 10
+INSERTED, LATEST, KINDS = range(6, 9)
+GROUPS_SIZE = 9
 GROUPS_AT_FIRST = USED, INSERTED, LATEST, KINDS
-"""The state of the groups of an index has besides: where positions are, the first of a group, the last, and how many;
-how many positions were put in; the group of the last; how many kinds there are, `MANY` if they are not told apart."""
-FIRST, FINAL, COUNT, PLACE = 0, 1, 2, 3
-
-VALUE, DONE = range(2)
-VALUED_SIZE = 2
-"""In the heap, what is kept of values: where they are; how many positions were put in. A value has the number of its
-group's sum, -1 while all values of the group are equal, and then the words of the first of them, or of the last."""
+"""The state of the groups of an index has besides: how many positions were put in; the group of the last; how many
+kinds there are, `MANY` if they are not told apart."""
+FIRST, FINAL, COUNT = range(3)
+PLACE = 3
+"""What a group has after its key: its first position, its last, and how many; then the values of all lookups, one after
+the other. A value has the number of its group's sum, -1 while all values of the group are equal, and then the words of
+the first of them, or of the last."""
 
 GROUP, SCORE, SEEN, BOUNDED = range(4)
 FOUND_SIZE = 4
