@@ -17,6 +17,7 @@ from softmachine.engines.fast.tables.asking import best_of_all, scaled_query
 from softmachine.engines.fast.tables.interpreted import Interpreted
 from softmachine.engines.fast.tables.layout import Layout
 from softmachine.engines.fast.tables.memory import TableMemory
+from softmachine.engines.fast.tables.order import order_of
 from softmachine.model import Model
 
 LANES = st.lists(st.sampled_from([-1, 0, 1]), min_size=words.LANES, max_size=words.LANES)
@@ -138,3 +139,21 @@ def test_a_run_in_the_memory_of_another_says_the_same(ternary: Model) -> None:
     run.again(codes)
     run.go(200)
     assert list(run.said_since(190)) == said
+
+
+def test_where_nothing_is_said_only_what_later_positions_need_is_done(ternary: Model) -> None:
+    code = FastEngine(ternary.weights).code
+    assert isinstance(code, Interpreted)
+    order = order_of(code.program, code.blocks)
+    answered = {
+        (of.KEEP_AND_FIND, number) if what == of.KEEP_VALUE else (what, number) for what, number in order.unanswered
+    }
+    assert answered < set(order.answered)
+    assert len(order.unanswered) < 0.9 * len(order.answered)
+    keys = {number for what, number in order.answered if what == of.KEEP_KEY}
+    assert (
+        keys
+        == {number for what, number in order.unanswered if what == of.KEEP_KEY}
+        == set(range(len(code.program.indexes)))
+    )
+    assert order.past == []

@@ -1,0 +1,126 @@
+"""Entries that are found by words, and numbers that are gathered from many words: what was put in is what comes out."""
+
+from __future__ import annotations
+
+import numba
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from softmachine.engines.fast.tables import entries, instructions, words
+from softmachine.engines.fast.tables import records as of
+from softmachine.engines.fast.tables.gathering import Spot, gather, gathered, moves
+
+Integers = NDArray[np.int64]
+STORE, STATE, FREE, KEY = of.HEADER, 0, of.STATE_SIZE, of.STATE_SIZE + 3
+FIRST_FREE = KEY + 2
+
+
+def store(most: int = 1 << 62, size: int = 4_000_000) -> tuple[Integers, Integers]:
+    """A store of entries with keys of two words, and a heap that it grows in."""
+    code = np.zeros(of.HEADER + 5, dtype=np.int64)
+    code[of.FREE] = FREE
+    code[STORE:] = STATE, 2, 3, 1, most
+    heap = np.zeros(size, dtype=np.int64)
+    heap[FREE], heap[FREE + 1] = FIRST_FREE, size
+    return code, heap
+
+
+def found(key: tuple[int, int], guess: int, code: Integers, heap: Integers) -> int:
+    heap[KEY : KEY + 2] = key
+    return int(entries.find(STORE, guess, KEY, code, heap))
+
+
+def inserted(key: tuple[int, int], code: Integers, heap: Integers) -> int:
+    missing = found(key, -1, code, heap)
+    assert missing < 0
+    return int(entries.insert(STORE, missing, KEY, code, heap))
+
+
+@pytest.mark.parametrize("count", [1, 16, 17, 5_000, 40_000])
+def test_entries_are_found_by_their_keys_however_many_there_are(count: int) -> None:
+    """Up to 16,384 of them four slots of the hash table are a word, then two."""
+    code, heap = store()
+    keys = [(k * k - 7 * k, -k) for k in range(count)]
+    assert [inserted(key, code, heap) for key in keys] == list(range(count))
+    assert [found(key, -1, code, heap) for key in keys] == list(range(count))
+    assert all(found((x, 1), guess, code, heap) < 0 for guess, (x, _) in enumerate(keys))
+    assert heap[STATE + of.FOLD] == (2 if count <= entries.MOST_IN_FOUR else 1)
+
+
+def test_a_guess_is_believed_only_if_its_key_is_the_right_one() -> None:
+    code, heap = store()
+    for k in range(40):
+        inserted((k, 1), code, heap)
+    assert [found((k, 1), guess, code, heap) for k in range(40) for guess in (k, 0, 39, 40, -5)] == [
+        k for k in range(40) for _ in range(5)
+    ]
+
+
+def test_a_store_that_may_not_grow_forgets_all_and_goes_on() -> None:
+    code, heap = store(most=64)
+    for k in range(64):
+        inserted((k, 0), code, heap)
+    assert inserted((64, 0), code, heap) == 0
+    assert found((64, 0), -1, code, heap) == 0
+    assert found((63, 0), 63, code, heap) < 0
+
+
+def test_a_heap_that_is_too_small_is_left_as_it_was() -> None:
+    code, heap = store(size=FIRST_FREE + 80)
+    for k in range(16):
+        inserted((k, 0), code, heap)
+    before = heap[:KEY].copy()
+    assert inserted((16, 0), code, heap) == -1
+    assert heap[FREE + 2] > heap.size
+    before[FREE + 2] = heap[FREE + 2]
+    assert np.array_equal(heap[:KEY], before)
+    assert [found((k, 0), -1, code, heap) for k in range(16)] == list(range(16))
+
+
+SPOTS = st.lists(
+    st.tuples(st.integers(0, 5), st.integers(0, words.LANES - 1).map(lambda lane: 2 * lane)), max_size=70, unique=True
+)
+
+
+@given(SPOTS, st.integers(0, 3), st.data())
+def test_gathered_numbers_are_those_that_were_read(narrow: list[Spot], wide: int, data: st.DataObject) -> None:
+    spots = dict(enumerate([*narrow, *((6 + 2 * k, words.WIDE) for k in range(wide))]))
+    own, width = gathered(spots, spots)
+    assert len(set(own.values())) == len(spots)
+    code: list[int] = [of.HEADER + 3, width, 20]
+    for part in moves([(spots[place], own[place]) for place in spots], width):
+        code.append(of.HEADER + len(code) + 1 + 3 * len(part))
+        code += [number for move in part for number in move]
+    array = np.array([0] * of.HEADER + code, dtype=np.int64)
+    heap = np.zeros(20 + width, dtype=np.int64)
+    for _ in range(2):
+        numbers = {place: data.draw(st.sampled_from([-1, 0, 1])) for place in range(len(narrow))}
+        numbers |= {len(narrow) + k: data.draw(st.integers(-(1 << 62), 1 << 62)) for k in range(wide)}
+        heap[:20] = 0
+        for place, number in numbers.items():
+            assert words.write_number(heap, *spots[place], number, 1)
+        last = heap[20:].copy()
+        new = gather(of.HEADER, array, heap)
+        assert new == (not np.array_equal(heap[20:], last))
+        assert {place: words.number_at(heap, 20 + own[place][0], own[place][1])[0] for place in spots} == numbers
+
+
+@numba.njit  # type: ignore[untyped-decorator]
+def compiled(bits: int, count: int) -> tuple[int, int, int]:
+    return instructions.how_many(bits), instructions.first_bit(bits | 1), instructions.rotated(bits, count)
+
+
+@given(st.integers(0, (1 << 62) - 1), st.integers(0, 63), st.integers(0, 61))
+def test_instructions_do_what_the_functions_do(bits: int, count: int, first: int) -> None:
+    high = bits >> first << first | 1 << first
+    assert instructions.how_many(bits) == bits.bit_count()
+    assert instructions.first_bit(high) == first
+    assert instructions.rotated(instructions.rotated(bits, count), (64 - count) % 64) == bits
+    assert compiled(bits, count) == (bits.bit_count(), 0, instructions.rotated(bits, count))
+
+
+def test_numbers_move_to_the_left_and_come_in_on_the_right() -> None:
+    assert [instructions.rotated(bits, 2) for bits in (3, 1 << 61, -1, 1 << 62)] == [12, -(1 << 63), -1, 1]
