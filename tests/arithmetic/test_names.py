@@ -75,8 +75,8 @@ def test_all_names_are_listed_where_there_is_none(name: str) -> None:
         ("fixed:8", {"fixed", "fixed_point", "grid"}),
         ("int8", {"integers", "plain"}),
         ("float32:plain", {"plain"}),
-        ("float64", {"floating", "network", "operator", "scores", "softmax"}),
-        ("bfloat16", {"floating", "network", "operator", "rounded", "scores", "softmax"}),
+        ("float64", {"floating", "nearest", "network", "operator", "rounding", "scores", "softmax"}),
+        ("bfloat16", {"floating", "nearest", "network", "operator", "rounded", "rounding", "scores", "softmax"}),
     ],
 )
 def test_only_the_modules_of_the_chosen_one_are_imported(name: str, modules: set[str]) -> None:

@@ -20,7 +20,7 @@ from softmachine.certify.measure import measure
 from softmachine.compiler import compile_program
 from softmachine.engines.check import check_words
 from softmachine.engines.dense.engine import DenseEngine
-from softmachine.errors import ConstructionError, UsageError
+from softmachine.errors import ConstructionError, OutgrownError, UsageError
 from softmachine.languages.source import Source
 from softmachine.languages.temporal import Formula, Specification, core, fragment, parse_formula, truth
 from softmachine.model import Model
@@ -284,6 +284,11 @@ def all_heads_are_soft(source: str, theorem: Theorem, made_for: int | None) -> N
     length = made_for or 12
     try:
         soft, certificate = sm.soften(sm.compile(source, theorem, attention="hard", length=length), length=length)
+    except OutgrownError as error:
+        if made_for or error.context is None:
+            raise
+        all_heads_are_soft(source, theorem, error.context)  # it says what would do
+        return
     except ConstructionError:  # it says why there is none
         return
     assert certificate.holds

@@ -17,7 +17,7 @@ from softmachine.inspection.sentences import sentence
 from softmachine.languages.turing import Action
 from softmachine.theorems import all_theorems, theorem_named
 from softmachine.theorems.shared.turing_tokens import Given
-from softmachine.transformer.sight import Enclosure, told, told_below
+from softmachine.transformer.sight import Enclosure, told, told_below, written, written_ends
 from tests.cases import CASES, Case
 from tests.models import model_of
 from tests.theorems.test_nondeterministic_logspace import TWO_ONES
@@ -181,6 +181,26 @@ def test_numbers_are_told_as_short_as_they_are_true() -> None:
     assert told(Enclosure(Fraction(1, 3), Fraction(2, 3))) == "0.5 ± 0.2"
     assert told(Enclosure(Fraction(-1, 10**40), Fraction(1, 10**40))) == "0 ± 1e-40"
     assert told_below(Fraction(999999999, 10**9)) == "0.999999"
+
+
+def test_numbers_of_more_digits_than_python_writes_are_told_and_written() -> None:
+    """A weight of softmax may be below 2^-15000; as JSON that was a ValueError."""
+    tiny, third = Fraction(1, 2**20_000), Fraction(1, 3)
+    assert told(tiny) == "≈ 2.51239e-6021"
+    assert written(tiny) == f"1/{Decimal(2**20_000)}"
+    assert written_ends(Enclosure(third, third + 1)) == ("1/3", "4/3")
+    ends = ((tiny, 3 * tiny), (third - tiny, third + tiny), (-tiny, 10**5000 + tiny))
+    for enclosure in (Enclosure(*pair) for pair in ends):
+        lower, upper = map(Fraction, written_ends(enclosure))
+        assert lower <= enclosure.lower
+        assert enclosure.upper <= upper
+        assert lower >= enclosure.lower - abs(enclosure.lower) / 10**11
+        assert upper <= enclosure.upper + abs(enclosure.upper) / 10**11
+
+
+@given(st.fractions())
+def test_a_fraction_is_written_as_python_does(number: Fraction) -> None:
+    assert written(number) == str(number)
 
 
 @given(st.fractions(), st.fractions(min_value=0))

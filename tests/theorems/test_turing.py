@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 from itertools import product
 
 import pytest
@@ -69,6 +70,15 @@ def test_words_whose_letters_are_not_in_order_are_refused() -> None:
 def test_machines_with_two_tapes_are_refused() -> None:
     with pytest.raises(ConstructionError, match="2 tapes"):
         sm.compile("two-tape-copy", "turing-counter")
+
+
+@pytest.mark.parametrize("construction", ["turing-counter", "turing-relative"])
+def test_machines_without_letters_are_refused_by_name(construction: str) -> None:
+    """It is the machine that has none: whoever wrote it has seen no C-RASP program that could get a line."""
+    machine = machine_of("turing-1936")
+    with pytest.raises(ConstructionError, match="'turing-1936' has no input alphabet"):
+        sm.compile(machine, construction)
+    assert sm.run(sm.compile(replace(machine, alphabet=("0",)), construction), max_steps=50).verdict is None
 
 
 @pytest.mark.parametrize("name", ["palindrome", "increment", "busy-beaver-2", "anbncn"])

@@ -11,7 +11,7 @@ from softmachine.inspection.sentences import sentence
 from softmachine.inspection.stage import ATTENTION, Stage
 from softmachine.model import Model
 from softmachine.text import cut
-from softmachine.transformer.sight import Enclosure, Number, least, most, told, told_below
+from softmachine.transformer.sight import Enclosure, Number, most, told, told_below, written, written_ends
 
 WIDTH = 80
 """Columns."""
@@ -159,5 +159,5 @@ def explained(moment: Moment, model: Model) -> dict[str, object]:
 
 def _json(number: Number | None) -> object:
     if isinstance(number, Enclosure):
-        return [str(least(number)), str(most(number))]
-    return None if number is None else str(number)
+        return list(written_ends(number))
+    return None if number is None else written(number)

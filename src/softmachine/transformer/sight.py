@@ -7,7 +7,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from decimal import MAX_EMAX, MIN_EMIN, ROUND_DOWN, ROUND_FLOOR, ROUND_HALF_EVEN, ROUND_UP, Decimal, localcontext
+from decimal import (
+    MAX_EMAX,
+    MIN_EMIN,
+    ROUND_CEILING,
+    ROUND_DOWN,
+    ROUND_FLOOR,
+    ROUND_HALF_EVEN,
+    ROUND_UP,
+    Decimal,
+    localcontext,
+)
 from fractions import Fraction
 from typing import Protocol, TypeAlias
 
@@ -17,6 +27,8 @@ CERTAIN = 12
 """Digits of a number that is near a shorter one, but is not it."""
 LONGEST = 12
 """A fraction that takes more characters is told as a decimal number."""
+READABLE = 10**4_000
+"""Python reads no integer of more than 4,300 digits unasked; ends of enclosures with larger ones are rounded."""
 
 
 @dataclass(frozen=True)
@@ -63,13 +75,30 @@ def told(number: Number) -> str:
     """A number for people: a fraction if it is short, else digits of it after ≈; of an enclosure, what is certain."""
     if isinstance(number, Enclosure):
         return str(number)
-    text = str(number)
+    text = written(number)
     return text if len(text) <= LONGEST else f"≈ {_text(_rounded(number, DIGITS))}"
 
 
 def told_below(number: Fraction) -> str:
     """A number that is at most this one, in few digits."""
     return _text(_rounded(number, DIGITS, ROUND_FLOOR))
+
+
+def written(number: Fraction) -> str:
+    """A fraction as text, however long: what str says, which refuses to write more than 4,300 digits."""
+    parts = (number.numerator, number.denominator) if number.denominator != 1 else (number.numerator,)
+    return "/".join(str(Decimal(part)) for part in parts)
+
+
+def written_ends(number: Enclosure) -> tuple[str, str]:
+    """The ends of an enclosure as texts that are read as fractions; very long ones in few digits, rounded outwards."""
+    ways = ((number.lower, ROUND_FLOOR), (number.upper, ROUND_CEILING))
+    lower, upper = (written(end) if _is_readable(end) else _text(_rounded(end, CERTAIN, how)) for end, how in ways)
+    return lower, upper
+
+
+def _is_readable(number: Fraction) -> bool:
+    return max(abs(number.numerator), number.denominator) < READABLE
 
 
 def _rounded(number: Fraction, digits: int, how: str = ROUND_HALF_EVEN) -> Fraction:

@@ -59,6 +59,12 @@ def said_by_fast(model: Model, word: str) -> list[str]:
     return list(whole.said_since(codec.token_limit(MOST_TOKENS)))[:MOST_TOKENS]
 
 
+def sample_for(model: Model, entry: zoo.Entry) -> str:
+    """The first sample that the theorem is about: by counting, only those with their letters in order."""
+    samples = (sample.input for sample in entry.samples)
+    return next((word for word in samples if model.codec.has_word(model.source.word(word))), "")
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("entry", zoo.entries(), ids=lambda entry: entry.name)
 def test_every_construction_of_every_entry(entry: zoo.Entry) -> None:
@@ -68,7 +74,7 @@ def test_every_construction_of_every_entry(entry: zoo.Entry) -> None:
         if model is None:
             continue
         compared += 1
-        word = entry.samples[0].input if entry.samples else ""
+        word = sample_for(model, entry)
         try:
             found = said_by_fast(model, word)
         except Declined as reason:

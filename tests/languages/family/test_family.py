@@ -8,6 +8,7 @@ from itertools import product
 import pytest
 
 import softmachine as sm
+from softmachine import zoo
 from softmachine.languages.circuit import evaluate
 from softmachine.languages.family import Family
 from softmachine.transformer.features import ceil_log2
@@ -42,6 +43,15 @@ def test_every_short_word(name: str) -> None:
         for word in product("01", repeat=length):
             assert (evaluate(circuit, word) == "1") is DEFINITIONS[name](word), word
     assert source.accepts("1")
+
+
+@pytest.mark.parametrize("name", DEFINITIONS)
+def test_the_samples_of_the_index_are_right(name: str) -> None:
+    """That of 10100 by votes was not: a group of two follows its first."""
+    (entry,) = [entry for entry in zoo.entries() if entry.name == name]
+    assert {sample.verdict for sample in entry.samples} == {"accept", "reject"}
+    for sample in entry.samples:
+        assert (sample.verdict == "accept") is DEFINITIONS[name](sample.input), sample.input
 
 
 @pytest.mark.parametrize("length", [1, 2, 3, 5, 8, 16, 31, 64])
