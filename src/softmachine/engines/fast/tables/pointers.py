@@ -7,16 +7,35 @@ the array; and the array has to be there as long as its address is.
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable
 from typing import Any
 
 import numba
 from numba.core import cgutils
-from numba.extending import intrinsic, overload
+from numba.core.imputils import lower_builtin
+from numba.extending import intrinsic, models, overload, register_model
 
 from softmachine.engines.fast.indexes.kernels import Function, Integers
 
-POINTER = numba.types.CPointer(numba.types.int64)
+
+class Constants(numba.types.CPointer):  # type: ignore[misc]
+    """The address of integers that do not change: what was read need not be read again after something was written."""
+
+    def __init__(self) -> None:
+        super().__init__(numba.types.int64)
+        self.name = "constants"
+
+
+POINTER, CONSTANTS = numba.types.CPointer(numba.types.int64), Constants()
+register_model(Constants)(models.PointerModel)
+
+
+@lower_builtin(operator.getitem, Constants, numba.types.Integer)  # type: ignore[untyped-decorator]
+def _read_constant(_: Any, builder: Any, __: Any, given: tuple[Any, ...]) -> Any:
+    number = builder.load(builder.gep(given[0], [given[1]]))
+    number.set_metadata("invariant.load", builder.module.add_metadata([]))
+    return number
 
 
 def pointer(array: Integers) -> Integers:
@@ -24,20 +43,29 @@ def pointer(array: Integers) -> Integers:
     return array
 
 
+def constants(array: Integers) -> Integers:
+    """The same of an array that nobody changes as long as the code runs."""
+    return array
+
+
+def _address(context: Any, builder: Any, signature: Any, given: tuple[Any, ...]) -> Any:
+    return cgutils.create_struct_proxy(signature.args[0])(context, builder, given[0]).data
+
+
 @intrinsic  # type: ignore[untyped-decorator]
-def _address(_: Any, array: numba.types.Array) -> tuple[Any, Callable[..., Any]]:
-    def found(context: Any, builder: Any, signature: Any, arguments: tuple[Any, ...]) -> Any:
-        return cgutils.create_struct_proxy(signature.args[0])(context, builder, arguments[0]).data
-
-    return POINTER(array), found
+def _pointer(_: Any, array: Any) -> tuple[Any, Callable[..., Any]]:
+    return POINTER(array), _address
 
 
-@overload(pointer)  # type: ignore[untyped-decorator]
-def _pointer(array: Any) -> Callable[..., Any] | None:
-    def compiled(array: Any) -> Any:
-        return _address(array)
+@intrinsic  # type: ignore[untyped-decorator]
+def _constants(_: Any, array: Any) -> tuple[Any, Callable[..., Any]]:
+    return CONSTANTS(array), _address
 
-    return compiled if array == numba.types.int64[::1] else None
+
+WHOLE = numba.types.int64[::1]
+# Numba asks for functions of the same names; of anything but such arrays there is none.
+overload(pointer)(lambda array: (lambda array: _pointer(array)) if array == WHOLE else None)  # noqa: PLW0108
+overload(constants)(lambda array: (lambda array: _constants(array)) if array == WHOLE else None)  # noqa: PLW0108
 
 
 def inlined(function: Function) -> Function:
