@@ -22,7 +22,7 @@ def store(most: int = 1 << 62, size: int = 4_000_000) -> tuple[Integers, Integer
     """A store of entries with keys of two words, and a heap that it grows in."""
     code = np.zeros(of.HEADER + 5, dtype=np.int64)
     code[of.FREE] = FREE
-    code[STORE:] = STATE, 2, 3, 1, most
+    code[STORE:] = STATE, 2, 1, 1, most
     heap = np.zeros(size, dtype=np.int64)
     heap[FREE], heap[FREE + 1] = FIRST_FREE, size
     return code, heap

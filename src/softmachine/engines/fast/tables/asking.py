@@ -14,7 +14,7 @@ from __future__ import annotations
 from softmachine.engines.fast.indexes.groups import compared, integer
 from softmachine.engines.fast.indexes.kernels import LIMIT, Integers, added, divisor, kernel, times
 from softmachine.engines.fast.tables import records as of
-from softmachine.engines.fast.tables.entries import entry, find
+from softmachine.engines.fast.tables.entries import entry, find, key_of
 from softmachine.engines.fast.tables.gathering import gather
 from softmachine.engines.fast.tables.instructions import how_many
 from softmachine.engines.fast.tables.pointers import inlined
@@ -55,7 +55,7 @@ def still_best(question: int, code: Integers, heap: Integers) -> int:
     asked, index, signs = code[question + of.ASKED], code[question + of.INDEX], code[question + of.SIGNS]
     store, g, score = code[index + of.GROUPED], heap[asked + of.GROUP], heap[asked + of.SCORE]
     for other in range(heap[asked + of.SEEN], heap[code[store + of.STATE] + of.USED]):
-        key, new = entry(store, other, code, heap), integer(0)
+        key, new = key_of(store, other, code, heap), integer(0)
         for size in range(code[question + of.SIZES], code[question + of.SIZES_END], 3):
             one, two = heap[signs + code[size + 1]], heap[key + code[size + 1]]
             both = kind_of(one) & kind_of(two) & code[size + 2]
@@ -157,8 +157,8 @@ def scaled_query(question: int, code: Integers, heap: Integers) -> tuple[int, bo
 def score_of(question: int, g: int, time: int, code: Integers, heap: Integers) -> tuple[int, int, bool]:
     """The score of a group as a fraction, and whether it does not fit."""
     index, query = code[question + of.INDEX], code[question + of.QUERY]
-    key = entry(code[index + of.GROUPED], g, code, heap)
-    place = key + code[index + of.WIDTH]
+    store = code[index + of.GROUPED]
+    key, place = key_of(store, g, code, heap), entry(store, g, code, heap)
     when = heap[place + of.FINAL] if time > 0 else heap[place + of.FIRST]
     if abs(float(when) * float(time)) >= LIMIT:
         return 0, 1, True

@@ -22,6 +22,12 @@ START, GROWTH = 16, 4
 
 
 @inlined
+def key_of(store: int, number: int, code: Integers, heap: Integers) -> int:
+    """Where the key of an entry is. Keys are apart: more of them are nearby."""
+    return int(heap[code[store + of.STATE] + of.KEYS] + number * code[store + of.KEY_WIDTH])
+
+
+@inlined
 def entry(store: int, number: int, code: Integers, heap: Integers) -> int:
     """Where an entry is."""
     return int(heap[code[store + of.STATE] + of.ENTRIES] + number * code[store + of.STRIDE])
@@ -34,10 +40,10 @@ def find(store: int, guess: int, key: int, code: Integers, heap: Integers) -> in
     A guess may spare looking for it. What is looked for one after the other was put in one after the other, as a rule:
     the guess is the next one, which is next in memory, too.
     """
-    state, width, stride = code[store + of.STATE], code[store + of.KEY_WIDTH], code[store + of.STRIDE]
-    used, begin = heap[state + of.USED], heap[state + of.ENTRIES]
+    state, width = code[store + of.STATE], code[store + of.KEY_WIDTH]
+    used, begin = heap[state + of.USED], heap[state + of.KEYS]
     if 0 <= guess < used:
-        own, k = begin + guess * stride, integer(0)
+        own, k = begin + guess * width, integer(0)
         while k < width and heap[own + k] == heap[key + k]:
             k += 1
         if k == width:
@@ -48,7 +54,7 @@ def find(store: int, guess: int, key: int, code: Integers, heap: Integers) -> in
     here, fold = hashed(key, width, heap) & last, heap[state + of.FOLD]
     number = slot(first, here, fold, heap)
     while number >= 0:
-        own, k = begin + number * stride, integer(0)
+        own, k = begin + number * width, integer(0)
         while k < width and heap[own + k] == heap[key + k]:
             k += 1
         if k == width:
@@ -81,7 +87,7 @@ def insert(store: int, missing: int, key: int, code: Integers, heap: Integers) -
             return -1
         number = heap[state + of.USED]
         here = free_slot(state, key, width, heap)
-    own = entry(store, number, code, heap)
+    own = key_of(store, number, code, heap)
     for k in range(width):
         heap[own + k] = heap[key + k]
     fill(heap[state + of.HASH], here, heap[state + of.FOLD], number, heap)
@@ -128,15 +134,12 @@ def make_room(store: int, code: Integers, heap: Integers) -> bool:
     fold = integer(2 if more <= MOST_IN_FOUR else 1)
     slots = 2 * more if code[store + of.IS_HASHED] else integer(0)
     if more > room:
-        stride, old = code[store + of.STRIDE], heap[state + of.ENTRIES]
-        wanted = free + more * stride + (slots >> fold)
+        wanted = free + more * (code[store + of.KEY_WIDTH] + code[store + of.STRIDE]) + (slots >> fold)
         if wanted > heap[code[of.FREE] + 1]:
             heap[code[of.FREE] + 2] = wanted
             return False
-        for k in range(heap[state + of.USED] * stride):
-            heap[free + k] = heap[old + k]
-        heap[state + of.ENTRIES] = free
-        free += more * stride
+        free = move(state, of.KEYS, code[store + of.KEY_WIDTH], more, free, heap)
+        free = move(state, of.ENTRIES, code[store + of.STRIDE], more, free, heap)
         heap[state + of.CAPACITY], heap[state + of.HASH], heap[state + of.HASHED] = more, free, slots
         heap[state + of.FOLD], heap[code[of.FREE]] = fold, free + (slots >> fold)
     else:
@@ -144,7 +147,17 @@ def make_room(store: int, code: Integers, heap: Integers) -> bool:
     for k in range(slots >> fold):
         heap[heap[state + of.HASH] + k] = 0
     for number in range(heap[state + of.USED] if slots else 0):
-        key = entry(store, number, code, heap)
+        key = key_of(store, number, code, heap)
         here = free_slot(state, key, code[store + of.KEY_WIDTH], heap)
         fill(heap[state + of.HASH], here, fold, number, heap)
     return True
+
+
+@kernel
+def move(state: int, what: int, stride: int, room: int, free: int, heap: Integers) -> int:
+    """Move keys or entries to where the heap is free, and have room there; where it is free then."""
+    old = heap[state + what]
+    for k in range(heap[state + of.USED] * stride):
+        heap[free + k] = heap[old + k]
+    heap[state + what] = free
+    return free + room * stride

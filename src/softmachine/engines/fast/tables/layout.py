@@ -216,7 +216,7 @@ class Layout:
         signature = repr((width, rows, [(k, word - first, shift) for k, (word, shift) in read], block.answers))
         if signature not in self._shared:
             state = self._take(of.STATE_SIZE)
-            self._shared[signature] = self._store(state, width, width + count, MOST_ANSWERS)
+            self._shared[signature] = self._store(state, width, count, MOST_ANSWERS)
             self.tables.append(self._shared[signature])
         return self._shared[signature]
 
@@ -224,7 +224,7 @@ class Layout:
         places = self.program.indexes[number].places
         own, width = gathered(places, self.spots.of)
         reader, parts = self._reader(own.items(), width, self._take(width)), self._located(places, own)
-        groups, stride = self._take(of.GROUPS_SIZE), width + of.PLACE
+        groups, stride = self._take(of.GROUPS_SIZE), of.PLACE
         for k, lookup in enumerate(self.program.lookups):
             if lookup.index == number:
                 self._values[k] = stride

@@ -40,7 +40,7 @@ def keep_key(index: int, i: int, code: Integers, heap: Integers) -> int:
                 heap[groups + of.LATEST] = of.UNDECIDED
                 return status.FULL
             new_group(index, g, i, code, heap)
-    place = entry(store, g, code, heap) + code[index + of.WIDTH]
+    place = entry(store, g, code, heap)
     heap[place + of.FINAL] = i
     heap[place + of.COUNT] += 1
     heap[groups + of.INSERTED], heap[groups + of.LATEST] = i + 1, g
@@ -52,7 +52,7 @@ def new_group(index: int, g: int, i: int, code: Integers, heap: Integers) -> Non
     """Begin a group with the key of position i, which was just read."""
     groups, key = code[code[index + of.GROUPED] + of.STATE], code[index + of.LAST]
     width, count = code[index + of.WIDTH], heap[groups + of.KINDS]
-    place = entry(code[index + of.GROUPED], g, code, heap) + width
+    place = entry(code[index + of.GROUPED], g, code, heap)
     heap[place + of.FIRST], heap[place + of.COUNT] = i, 0
     if code[index + of.IS_WIDE]:
         count = integer(of.MANY)
@@ -81,7 +81,7 @@ def keep_value(lookup: int, i: int, code: Integers, heap: Integers) -> int:
     store, width, last = code[index + of.GROUPED], code[lookup + of.WIDTH], code[lookup + of.LAST]
     g = heap[code[store + of.STATE] + of.LATEST]
     group, unlike = entry(store, g, code, heap), integer(0)
-    at, fresh = group + code[lookup + of.VALUE], heap[group + code[index + of.WIDTH] + of.COUNT] == 1
+    at, fresh = group + code[lookup + of.VALUE], heap[group + of.COUNT] == 1
     if fresh:
         heap[at] = of.UNDECIDED
     if fresh or code[lookup + of.LATER] == 1:
@@ -109,7 +109,7 @@ def add_value(lookup: int, g: int, at: int, code: Integers, heap: Integers) -> i
             return status.FULL
         total, index = entry(store, number, code, heap), code[lookup + of.OF]
         group = entry(code[index + of.GROUPED], g, code, heap)
-        before = heap[group + code[index + of.WIDTH] + of.COUNT] - 1
+        before = heap[group + of.COUNT] - 1
         for k in range(count):
             n, d = number_at(heap, at + 1 + code[first + 3 * k + 1], code[first + 3 * k + 2])
             n, d, bad = times(before, 1, n, d)
@@ -178,7 +178,7 @@ def searched(lookup: int, g: int, code: Integers, heap: Integers) -> int:
 def chosen(lookup: int, g: int, time: int, n: int, d: int, code: Integers, heap: Integers) -> int:
     """Of the groups of one score, from one on, that with the earliest or the latest position."""
     index, best = code[lookup + of.OF], g
-    store, when = code[index + of.GROUPED], code[index + of.WIDTH] + (of.FINAL if code[lookup + of.LATER] else of.FIRST)
+    store, when = code[index + of.GROUPED], of.FINAL if code[lookup + of.LATER] else of.FIRST
     for other in range(g + 1, heap[code[store + of.STATE] + of.USED]):
         a, b, _ = score_of(code[lookup + of.QUESTION], other, time, code, heap)
         if a == n and b == d:
@@ -196,7 +196,7 @@ def take(lookup: int, g: int, total: int, code: Integers, heap: Integers) -> tup
     group, size = entry(code[index + of.GROUPED], g, code, heap), (code[lookup + of.VALUES_END] - first) // 3
     at = group + code[lookup + of.VALUE]
     if code[lookup + of.MEAN]:
-        count = heap[group + code[index + of.WIDTH] + of.COUNT]
+        count = heap[group + of.COUNT]
     for k in range(size):
         if heap[at] != of.UNDECIDED:
             own = entry(code[lookup + of.SUMMED], heap[at], code, heap) + 2 * k

@@ -89,7 +89,8 @@ class TableMemory:
         room = START
         while room < min(positions, MOST_RESERVED):
             room *= GROWTH
-        each = self.layout.code[self._stores + of.STRIDE] + 1  # slots of the hash table
+        keys, entries = (self.layout.code[self._stores + part] for part in (of.KEY_WIDTH, of.STRIDE))
+        each = keys + entries + 1  # slots of the hash table
         needed = int(self.heap[self._free] + 2 * room * each.sum())
         if needed > self.heap.size:
             self._enlarge(np.full(needed, 0, dtype=np.int64))  # this writes, so that the memory is there

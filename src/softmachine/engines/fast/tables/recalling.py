@@ -29,12 +29,12 @@ def recall(block: int, code: Integers, heap: Integers) -> int:
         return worked_out(block, code, heap)
     if not new and heap[known] >= 0:
         return status.RUNNING
-    width, first, count = code[block + of.WIDTH], code[block + of.WORD], code[block + of.WORDS]
+    first, count = code[block + of.WORD], code[block + of.WORDS]
     number = find(code[block + of.TABLE], heap[known] + 1, code[block + of.LAST], code, heap)
     heap[known] = number
     if number < 0:
         return learn(block, number, code, heap)
-    answer = entry(code[block + of.TABLE], number, code, heap) + width
+    answer = entry(code[block + of.TABLE], number, code, heap)
     for k in range(count):
         heap[first + k] = heap[answer + k]
     return status.RUNNING
@@ -49,9 +49,8 @@ def learn(block: int, missing: int, code: Integers, heap: Integers) -> int:
     number = insert(store, missing, code[block + of.LAST], code, heap)
     if number < 0:
         return status.FULL
-    width, count = code[block + of.WIDTH], code[block + of.WORDS]
-    answer = entry(store, number, code, heap) + width
-    for k in range(count):
+    answer = entry(store, number, code, heap)
+    for k in range(code[block + of.WORDS]):
         heap[answer + k] = heap[code[block + of.WORD] + k]
     heap[code[block + of.KNOWN]] = number
     return status.RUNNING

@@ -26,8 +26,8 @@ KEY, WIDTH, LAST = range(3)
 the heap, these words as they were last read."""
 
 WORD, WORDS, TABLE, KNOWN, ANSWERS, BLOCK_NUMBER, KEEPS = range(3, 10)
-"""A block: the first word that it writes, and how many; the store of its answers, whose entries are what it read and
-wrote; in the heap, the number of the answer to what it read last, `UNDECIDED` if that is not what its words are;
+"""A block: the first word that it writes, and how many; the store of its answers, by what it
+read; in the heap, the number of the answer to what it read last, `UNDECIDED` if that is not what its words are;
 whether it has the logits; its number; whether its rows keep their sums."""
 ROW, ROW_END, READ, READ_END, WRITE, WRITE_END = range(10, 16)
 """If they do not: its rows; what it reads and writes, each a number, its word, and the shift there."""
@@ -55,22 +55,22 @@ the first word of that; whether that is wide though a value is not; where in a g
 positions were put in; the store of sums, which groups have whose values are not all equal; its number."""
 
 STATE, KEY_WIDTH, STRIDE, IS_HASHED, MOST = range(5)
-"""A store of entries: in the heap, its state; how many words a key has, and an entry, which begins with its key;
-whether entries are found by their keys; how many there may be."""
-ENTRIES, CAPACITY, USED, HASH, HASHED, FOLD = range(6)
-STATE_SIZE = 6
-"""Its state: where entries are, how many fit, and how many there are; the hash table of their numbers, how many slots
-it has, a power of two, and which power of two of them are in a word."""
+"""A store of entries: in the heap, its state; how many words a key has, and an entry, without its key; whether entries
+are found by their keys; how many there may be."""
+ENTRIES, KEYS, CAPACITY, USED, HASH, HASHED, FOLD = range(7)
+STATE_SIZE = 7
+"""Its state: where entries are, and their keys, how many fit, and how many there are; the hash table of their numbers,
+how many slots it has, a power of two, and which power of two of them are in a word."""
 
-INSERTED, LATEST, KINDS = range(6, 9)
-GROUPS_SIZE = 9
+INSERTED, LATEST, KINDS = range(7, 10)
+GROUPS_SIZE = 10
 GROUPS_AT_FIRST = USED, INSERTED, LATEST, KINDS
 """The state of the groups of an index has besides: how many positions were put in; the group of the last; how many
 kinds there are, `MANY` if they are not told apart."""
 FIRST, FINAL, COUNT = range(3)
 PLACE = 3
-"""What a group has after its key: its first position, its last, and how many; then the values of all lookups, one after
-the other. A value has the number of its group's sum, -1 while all values of the group are equal, and then the words of
+"""The entry of a group: its first position, its last, and how many; then the values of all lookups, one after the
+other. A value has the number of its group's sum, -1 while all values of the group are equal, and then the words of
 the first of them, or of the last."""
 
 GROUP, SCORE, SEEN, BOUNDED = range(4)
