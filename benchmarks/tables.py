@@ -6,7 +6,8 @@ what counts are the ratios. "First" is the first run of a model in its process: 
 grows moves. Getting ready (machine code, memory for the context) comes before the first token, and does not count, as
 it does not count in what ``softmachine run`` says. "Again" are more runs in the same memory; for summaries, first is
 the first tenth of the tokens, and again the others, in segments that go on in the same memory. Tokens are those that
-are said; the time is that of reading the input, too. Every token is compared with the interpreter's.
+are said; the time is that of reading the input, too, but for "decoding": that is the first run once its input is read.
+Every token is compared with the interpreter's.
 """
 
 from __future__ import annotations
@@ -62,7 +63,8 @@ CASES = (
     Case("universal", UNIVERSAL, theorem="ternary-summary"),
 )
 FEW, MANY, SECONDS = 100, 40_000, 1.0
-COLUMNS = ("machine", "theorem", "context", "tokens", "first", "again", "dense", "× dense, first", "again", "× int.")
+COLUMNS = ("machine", "theorem", "context", "tokens", "first", "decoding", "again", "dense")
+RATIOS = ("× dense, first", "again", "× int.")
 COMPARED = ("× other, first", "again")
 
 
@@ -113,11 +115,13 @@ def in_one_context(case: Case) -> dict[str, float]:
     run = FastEngine(model.weights).start(codec.prompt(case.word).tokens, codec.stops)
     run.reserve(case.length)
     run.prepare()
-    first, again = Stopwatch(), Stopwatch()
+    first, decoding, again = Stopwatch(), Stopwatch(), Stopwatch()
     with first.running():
-        run.go(case.length - 2)
+        run.go(run.prompt - 1)
+        with decoding.running():
+            run.go(case.length - 2)
     said = list(run.said_since(case.length))
-    first.tokens = len(said)
+    first.tokens = decoding.tokens = len(said)
     codes = np.array([run.tokens[k] for k in range(run.prompt)])
     while again.seconds < SECONDS:
         with again.running():
@@ -126,7 +130,7 @@ def in_one_context(case: Case) -> dict[str, float]:
         again.tokens += len(said)
         assert list(run.said_since(case.length)) == said
     slow = compared(said, codec, case.word, case.length)
-    return measured(first, again, dense(model, codec, case.word), slow, run.known)
+    return measured(first, decoding, again, dense(model, codec, case.word), slow, run.known)
 
 
 def in_segments(case: Case) -> dict[str, float]:
@@ -146,13 +150,15 @@ def in_segments(case: Case) -> dict[str, float]:
     again.tokens = len(run.said) - first.tokens
     said = list(run.said)
     slow = compared(said, codec, case.word, len(said))
-    return measured(first, again, dense(model, codec, case.word), slow, max(run.segments))
+    return measured(first, first, again, dense(model, codec, case.word), slow, max(run.segments))
 
 
-def measured(first: Stopwatch, again: Stopwatch, dense: Stopwatch, slow: Stopwatch, context: int) -> dict[str, float]:
+def measured(
+    first: Stopwatch, decoding: Stopwatch, again: Stopwatch, dense: Stopwatch, slow: Stopwatch, context: int
+) -> dict[str, float]:
     """All speeds, how many tokens were said, and in how long a context."""
-    speeds = {"first": first.speed, "again": again.speed, "dense": dense.speed, "interpreter": slow.speed}
-    return speeds | {"tokens": slow.tokens, "context": context}
+    speeds = {"first": first.speed, "decoding": decoding.speed, "again": again.speed, "dense": dense.speed}
+    return speeds | {"interpreter": slow.speed, "tokens": slow.tokens, "context": context}
 
 
 def elsewhere(source: Path, number: int) -> dict[str, float]:
@@ -167,7 +173,7 @@ def elsewhere(source: Path, number: int) -> dict[str, float]:
 def row(case: Case, found: dict[str, float], other: dict[str, float] | None) -> list[str]:
     """A case in the table."""
     cells = [case.name, case.theorem, f"{found['context']:,.0f} of {case.length:,}"]
-    cells += [f"{found[part]:,.0f}" for part in ("tokens", "first", "again", "dense")]
+    cells += [f"{found[part]:,.0f}" for part in ("tokens", "first", "decoding", "again", "dense")]
     cells += [f"{found[part] / found['dense']:,.0f}" for part in ("first", "again")]
     cells += [f"{found['again'] / found['interpreter']:.2f}"]
     return cells + [f"{found[part] / other[part]:.2f}" for part in ("first", "again") if other]
@@ -175,7 +181,9 @@ def row(case: Case, found: dict[str, float], other: dict[str, float] | None) -> 
 
 def main(other: Path | None = None) -> None:
     here = Path(sm.__file__).parents[1]
-    table = Table(*COLUMNS, *(COMPARED if other else ()), title="ternary machines: tokens a second of one core")
+    table = Table(
+        *COLUMNS, *RATIOS, *(COMPARED if other else ()), title="ternary machines: tokens a second of one core"
+    )
     for number, case in enumerate(CASES):
         found = elsewhere(here, number)
         table.add_row(*row(case, found, elsewhere(other, number) if other else None))
