@@ -39,7 +39,7 @@ def inserted(key: tuple[int, int], code: Integers, heap: Integers) -> int:
     return int(entries.insert(STORE, missing, KEY, code, heap))
 
 
-@pytest.mark.parametrize("count", [1, 16, 17, 5_000, 40_000])
+@pytest.mark.parametrize("count", [1, entries.START, entries.START + 1, 4_000, 40_000])
 def test_entries_are_found_by_their_keys_however_many_there_are(count: int) -> None:
     """Up to 16,384 of them four slots of the hash table are a word, then two."""
     code, heap = store()
@@ -47,7 +47,8 @@ def test_entries_are_found_by_their_keys_however_many_there_are(count: int) -> N
     assert [inserted(key, code, heap) for key in keys] == list(range(count))
     assert [found(key, -1, code, heap) for key in keys] == list(range(count))
     assert all(found((x, 1), guess, code, heap) < 0 for guess, (x, _) in enumerate(keys))
-    assert heap[STATE + of.FOLD] == (2 if count <= entries.MOST_IN_FOUR else 1)
+    assert heap[STATE + of.CAPACITY] >= count
+    assert heap[STATE + of.FOLD] == (2 if heap[STATE + of.CAPACITY] <= entries.MOST_IN_FOUR else 1)
 
 
 def test_a_guess_is_believed_only_if_its_key_is_the_right_one() -> None:
@@ -69,15 +70,15 @@ def test_a_store_that_may_not_grow_forgets_all_and_goes_on() -> None:
 
 
 def test_a_heap_that_is_too_small_is_left_as_it_was() -> None:
-    code, heap = store(size=FIRST_FREE + 80)
-    for k in range(16):
+    code, heap = store(size=FIRST_FREE + 5 * entries.START)
+    for k in range(entries.START):
         inserted((k, 0), code, heap)
     before = heap[:KEY].copy()
-    assert inserted((16, 0), code, heap) == -1
+    assert inserted((entries.START, 0), code, heap) == -1
     assert heap[FREE + 2] > heap.size
     before[FREE + 2] = heap[FREE + 2]
     assert np.array_equal(heap[:KEY], before)
-    assert [found((k, 0), -1, code, heap) for k in range(16)] == list(range(16))
+    assert [found((k, 0), -1, code, heap) for k in range(entries.START)] == list(range(entries.START))
 
 
 SPOTS = st.lists(

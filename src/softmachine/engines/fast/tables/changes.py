@@ -1,8 +1,11 @@
 """Rows that keep their sums: what changed since a block was last computed is all that is computed.
 
 That is for blocks that read nothing but -1, 0 and 1, and whose weights are integers, so that no number can be too
-large. Of what such a block reads, little is new: of the bits of a position, two on average. And most units are 0, and
-stay so. What changes is told those who read it, and only rows that were told something are looked at, in their order.
+large. Of what such a block reads, little is new: of the bits of a position, two on average. What changes is told those
+who read it, and only rows that were told something are looked at, in their order. Most units are 0 and stay so: such a
+unit has another sum, and is not looked at.
+
+Whom to tell is asked by ``while``: compiled code does four turns of a ``for`` at a time, and most lists are shorter.
 """
 
 from __future__ import annotations
@@ -10,11 +13,13 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from softmachine.engines.fast import status
+from softmachine.engines.fast.analysis.grids import SAFE
 from softmachine.engines.fast.indexes.kernels import Integers, kernel
 from softmachine.engines.fast.tables import records as of
 from softmachine.engines.fast.tables.blocks import Block
 from softmachine.engines.fast.tables.instructions import first_bit
-from softmachine.engines.fast.tables.rows import RELU, STEP, activated
+from softmachine.engines.fast.tables.pointers import inlined
+from softmachine.engines.fast.tables.rows import KEEP, RELU, STEP, activated
 from softmachine.engines.fast.tables.words import LANES, kind_of, lane
 
 BITS = 5
@@ -23,7 +28,10 @@ IN_WORD = (1 << BITS) - 1
 ACT, WORD, SHIFT, READERS, READERS_END = range(5)
 ROW = 5
 """A row: its activation; where it is written to, and the shift there, or one of the following; who is told of it: the
-number of a row, and a weight. Who is told of a lane: the number of a row, and what it adds if it is -1, 0, or 1."""
+number of a row, a weight, and the row's floor. Who is told of a lane: the number of a row, what it adds if it is -1,
+0, or 1, and the floor."""
+FLOORS = {KEEP: -SAFE, RELU: 0, STEP: -1}
+"""Sums that are not above these are all the same to an activation."""
 UNREAD, AS_NUMBER = -1, -2
 """The shift of a row that is not written, and of one that is written as a number."""
 
@@ -66,11 +74,24 @@ class KeepingRows:
 
     def readers_of_input(self, place: int) -> list[tuple[int, ...]]:
         """Who is told of a number that the block reads."""
-        return [(number, *added) for number, added in self._inputs[place].items() if len(set(added)) > 1]
+        told = [(number, added) for number, added in self._inputs[place].items() if len(set(added)) > 1]
+        return [(number, *added, self._floor(number)) for number, added in told]
 
-    def readers_of_row(self, place: int) -> list[tuple[int, int]]:
+    def readers_of_row(self, place: int) -> list[tuple[int, ...]]:
         """Who is told of a row."""
-        return self._rows[place]
+        return [(number, weight, self._floor(number)) for number, weight in self._rows[place]]
+
+    def _floor(self, number: int) -> int:
+        return FLOORS[self.rows[number].activation]
+
+
+@inlined
+def tell(row: int, more: int, floor: int, sums: int, changes: int, heap: Integers) -> None:
+    """Add to the sum of a row. The row is to be looked at, unless its sum was not above its floor and still is not."""
+    before = heap[sums + row]
+    after = before + more
+    heap[sums + row] = after
+    heap[changes + (row >> BITS)] |= int(max(before, after) > floor) << (row & IN_WORD)
 
 
 @kernel
@@ -86,10 +107,10 @@ def catch_up(block: int, code: Integers, heap: Integers) -> int:
             shift = first_bit(changed)
             changed &= changed - 1
             one, other = lane(new, shift) + 2, lane(old, shift) + 2
-            for reader in range(code[readers + shift], code[readers + shift + 1], 4):
-                row = code[reader]
-                heap[sums + row] += code[reader + one] - code[reader + other]
-                heap[changes + (row >> BITS)] |= 1 << (row & IN_WORD)
+            reader, end = code[readers + shift], code[readers + shift + 1]
+            while reader < end:
+                tell(code[reader], code[reader + one] - code[reader + other], code[reader + 4], sums, changes, heap)
+                reader += 5
     for k in range(code[block + of.CHANGES]):
         while heap[changes + k]:
             number = (k << BITS) + first_bit(heap[changes + k])
@@ -102,10 +123,10 @@ def catch_up(block: int, code: Integers, heap: Integers) -> int:
                 new = 1 if new >= 0 else 0
             if new != old:
                 heap[results + number] = new
-                for reader in range(code[row + READERS], code[row + READERS_END], 2):
-                    other = code[reader]
-                    heap[sums + other] += code[reader + 1] * (new - old)
-                    heap[changes + (other >> BITS)] |= 1 << (other & IN_WORD)
+                reader, end = code[row + READERS], code[row + READERS_END]
+                while reader < end:
+                    tell(code[reader], code[reader + 1] * (new - old), code[reader + 2], sums, changes, heap)
+                    reader += 3
                 if shift >= 0:
                     if new < -1 or new > 1:
                         return int(status.REPLAN + code[block + of.BLOCK_NUMBER])

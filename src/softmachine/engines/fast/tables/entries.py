@@ -17,7 +17,7 @@ HALF, ONE, TWO = (1 << 31) - 1, 0x1E3779B1, 0x1F4A7C15
 """Odd numbers of 29 bits: sums of 31 bits times these do not overflow."""
 MOST_IN_FOUR = 1 << 14
 """Numbers of so many entries are of 16 bits, four to a word, and others of 32."""
-START, GROWTH = 16, 4
+START, GROWTH = 64, 8
 """The first has room for so many, and then there is so many times as much. Both are powers of two."""
 
 
