@@ -6,13 +6,13 @@ less than 60 seconds an input.
 
 from __future__ import annotations
 
-import os
-import sys
-import time
+import one_core  # noqa: F401
 
-os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+# isort: split
 
 import random
+import sys
+import time
 
 from rich.console import Console
 from rich.table import Table

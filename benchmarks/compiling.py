@@ -6,6 +6,10 @@ the ratios: seconds a rule stay the same, if nothing grows as a square.
 
 from __future__ import annotations
 
+import one_core  # noqa: F401
+
+# isort: split
+
 import random
 import time
 from collections.abc import Callable

@@ -5,6 +5,10 @@ Run with ``python benchmarks/counters.py``. Seconds are those of the processor, 
 
 from __future__ import annotations
 
+import one_core  # noqa: F401
+
+# isort: split
+
 import sys
 import time
 

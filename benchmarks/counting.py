@@ -5,6 +5,10 @@ Run with ``python benchmarks/counting.py``. Everything is measured in one run on
 
 from __future__ import annotations
 
+import one_core  # noqa: F401
+
+# isort: split
+
 import time
 from itertools import product
 

@@ -6,10 +6,9 @@ counts are the ratios to the dense engine and to the plain interpreter.
 
 from __future__ import annotations
 
-import os
+import one_core  # noqa: F401
 
-for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS"):
-    os.environ.setdefault(variable, "1")
+# isort: split
 
 import subprocess
 import sys

@@ -5,10 +5,9 @@ Run with ``python benchmarks/fixed.py``. Measured in one run on one core; what c
 
 from __future__ import annotations
 
-import os
+import one_core  # noqa: F401
 
-for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
-    os.environ.setdefault(variable, "1")
+# isort: split
 
 import time
 

@@ -6,6 +6,10 @@
 
 from __future__ import annotations
 
+import one_core  # noqa: F401
+
+# isort: split
+
 import sys
 import time
 from itertools import islice, product

@@ -6,6 +6,10 @@ The dense engine computes every score, so that it is measured on fewer tokens; i
 
 from __future__ import annotations
 
+import one_core  # noqa: F401
+
+# isort: split
+
 import random
 import string
 import sys

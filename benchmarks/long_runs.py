@@ -7,10 +7,9 @@ how much longer a token takes than in the shortest run.
 
 from __future__ import annotations
 
-import os
+import one_core  # noqa: F401
 
-for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS"):
-    os.environ.setdefault(variable, "1")
+# isort: split
 
 import json
 import subprocess

@@ -8,14 +8,14 @@ against turns that remember only the keys that were picked, asking a few queries
 
 from __future__ import annotations
 
-import os
+import one_core  # noqa: F401
+
+# isort: split
+
+import random
 import resource
 import sys
 import time
-
-os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-
-import random
 from collections.abc import Sequence
 from unittest.mock import patch
 

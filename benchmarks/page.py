@@ -5,9 +5,9 @@ python benchmarks/page.py            # needs playwright and chromium, see CONTRI
 
 from __future__ import annotations
 
-import os
+import one_core  # noqa: F401
 
-os.environ.setdefault("OMP_NUM_THREADS", "1")
+# isort: split
 
 import shutil
 import statistics

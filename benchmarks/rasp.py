@@ -9,13 +9,13 @@ the same words; its models are made for the length that is tried, which is what 
 
 from __future__ import annotations
 
-import os
-import sys
-import time
+import one_core  # noqa: F401
 
-os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+# isort: split
 
 import random
+import sys
+import time
 from collections.abc import Callable, Sequence
 from importlib import import_module
 from importlib.util import find_spec

@@ -7,12 +7,12 @@ the middle one counts. Second runs are those of the same processes, which have p
 
 from __future__ import annotations
 
-import os
+import one_core  # noqa: F401
 
-for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
-    os.environ.setdefault(variable, "1")
+# isort: split
 
 import json
+import os
 import subprocess
 import sys
 import time

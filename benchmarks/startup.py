@@ -7,6 +7,10 @@ OTHER_SRC is the ``src`` folder of another checkout; left out, ``python -c pass`
 
 from __future__ import annotations
 
+import one_core  # noqa: F401
+
+# isort: split
+
 import os
 import statistics
 import subprocess

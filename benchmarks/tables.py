@@ -12,6 +12,10 @@ Every token is compared with the interpreter's.
 
 from __future__ import annotations
 
+import one_core  # noqa: F401
+
+# isort: split
+
 import json
 import os
 import subprocess

@@ -7,10 +7,9 @@ bits stop), the tokens of a step, the speed of the dense engine, and where float
 
 from __future__ import annotations
 
-import os
+import one_core  # noqa: F401
 
-for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
-    os.environ.setdefault(variable, "1")
+# isort: split
 
 import argparse
 import time
