@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from functools import cached_property
 from typing import ClassVar, Self
 
 from softmachine.errors import ConstructionError
@@ -164,11 +165,19 @@ class Signal:
 
     def among(self, labels: Iterable[str]) -> Signal:
         """The sum of the components of these labels; of an exclusive signal, a bit: whether it is one of them."""
-        wanted = set(labels)
-        unknown = wanted.difference(self.labels or ())
+        wanted, places = set(labels), self._places
+        unknown = [label for label in wanted if label not in places]
         if unknown:
             raise ConstructionError(f"the signal has no component {min(unknown)!r}; it has {self.labels}")
-        return self._sum([k for k, label in enumerate(self.labels or ()) if label in wanted])
+        return self._sum(sorted(k for label in wanted for k in places[label]))
+
+    @cached_property
+    def _places(self) -> dict[str, list[int]]:
+        """Where each label is. Of thousands of labels, few are asked for."""
+        found: dict[str, list[int]] = {}
+        for k, label in enumerate(self.labels or ()):
+            found.setdefault(label, []).append(k)
+        return found
 
     def _sum(self, components: Sequence[int]) -> Signal:
         form = Affine.sum(self.forms[k] for k in components)

@@ -98,28 +98,31 @@ class Logic:
             return self.negation(self.conjunction(f"not ({name})", self.conjuncts(formula, False, known)))
         return self.negation(known[formula.parts[0]])
 
-    def conjuncts(self, formula: Formula, value: bool, known: Mapping[Formula, Truth]) -> Iterator[Truth]:
-        """What must all be true for a formula to have a truth value: as many parts as one operator can take."""
+    def conjuncts(self, formula: Formula, value: bool, known: Mapping[Formula, Truth]) -> Iterator[tuple[Truth, bool]]:
+        """What must be true, or false, for a formula to have a truth value: as many parts as one operator can take."""
         match formula:
             case Not(of):
                 yield from self.conjuncts(of, not value, known)
             case And(operands) | Or(operands) if isinstance(formula, And) is value:
-                yield from (truth for operand in operands for truth in self.conjuncts(operand, value, known))
+                yield from (part for operand in operands for part in self.conjuncts(operand, value, known))
             case _:
-                yield known[formula] if value else self.negation(known[formula])
+                yield known[formula], value
 
     def negation(self, truth: Truth) -> Truth:
         """Not: the unit minus it."""
         return self.unit - truth if isinstance(truth, Signal) else self.everywhere - truth
 
-    def conjunction(self, name: str, truths: Iterable[Truth]) -> Truth:
-        """And: ReLU(s₁ + … + s_m - (m-1) units - [a token that rules it out])."""
-        tokens, signals = self.everywhere, list[Signal]()
-        for truth in truths:
+    def conjunction(self, name: str, parts: Iterable[tuple[Truth, bool]]) -> Truth:
+        """And, of what must be true or false: ReLU(s₁ + … + s_m - (m-1) units - [a token that rules it out])."""
+        signals, allowed, excluded = list[Signal](), self.everywhere, set[str]()
+        for truth, value in parts:
             if isinstance(truth, Signal):
-                signals.append(truth)
+                signals.append(truth if value else self.unit - truth)
+            elif value:
+                allowed = allowed & truth
             else:
-                tokens = truth if tokens is self.everywhere else tokens & truth
+                excluded |= truth
+        tokens = allowed - excluded
         if not signals or not tokens:
             return tokens
         if len(signals) == 1 and tokens == self.everywhere:
