@@ -55,6 +55,7 @@ INPUTS = {
     "bit-inversion": "10" * LINEAR,
     "copy": "abb" * 400,
     "sort-bits": "10" * 1000,
+    "shell-game": "sr" * LINEAR,
     "two-tape-palindrome": "ab" * 100_000 + "ba" * 100_000,
     "two-tape-copy": "abb" * 100_000,
     "three-tape-addition": "10" * 200_000 + "+" + "11" * 200_000,
