@@ -1,6 +1,6 @@
 """A forward pass in Python's fractions, written from the definition of a transformer: an oracle without numpy or flint.
 
-Softmax has no rational value: its weights are computed with 50 digits, far more than a test compares.
+Softmax has no rational value: its weights are computed with 50 digits and rounded to 60, far more than tests compare.
 """
 
 from __future__ import annotations
@@ -110,7 +110,7 @@ def _softmax(exponents: dict[int, Fraction]) -> dict[int, Fraction]:
     with localcontext(prec=50):
         powers = {j: Fraction((Decimal(x.numerator) / Decimal(x.denominator)).exp()) for j, x in exponents.items()}
     total = sum(powers.values())
-    return {j: power / total for j, power in powers.items()}
+    return {j: round(power / total, 60) for j, power in powers.items()}
 
 
 def _active(forward: FeedForward, x: Vector) -> Vector:
