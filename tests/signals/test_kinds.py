@@ -11,7 +11,6 @@ from softmachine.errors import ConstructionError
 from softmachine.signals import Signal, attend, constant, evaluate, position, relu, stack, token
 from softmachine.signals.kinds import (
     BIT,
-    COUNT,
     INTEGERS,
     SHARES,
     SIGN,
@@ -85,7 +84,7 @@ def test_bits_are_signs_reals_and_shares(one: Kind, other: Kind) -> None:
 
 
 def test_a_count_up_to_n_may_be_zero_so_that_a_bit_is_not_always_one() -> None:
-    assert not BIT.within(COUNT)
+    assert not BIT.within(integer(0, N))
 
 
 def test_the_kinds_of_nodes_in_random_programs_hold() -> None:

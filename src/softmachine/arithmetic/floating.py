@@ -209,7 +209,7 @@ class Float(Arithmetic):
             assert scores.doubt is not None
             self._check_finite(scores.doubt[b, i, keys])
             contest = Contest(query[b, i], key[b, keys], None if bias is None else bias[i, keys])
-            outcome = decide(contest, self.dtype, SLACK)
+            outcome = decide(contest, self.dtype)
             if isinstance(outcome, str):
                 raise UndecidedError(int(b), int(i), keys.tolist(), f"{self.name} {outcome}")
             possible[b, i] = False

@@ -179,17 +179,14 @@ class Contest:
     bias: Tensor | None
 
 
-def decide(contest: Contest, dtype: np.dtype[np.floating], slack: float) -> list[int] | str:
-    """The keys of maximal score, or the reason why it cannot be said (or the format would get it wrong).
-
-    Error bounds are taken ``slack`` times.
-    """
+def decide(contest: Contest, dtype: np.dtype[np.floating]) -> list[int] | str:
+    """The keys of maximal score, or the reason why it cannot be said (or the format would get it wrong)."""
     count = contest.keys.shape[0]
     stored = [_stored_score(contest, key) for key in range(count)]
     leader = stored.index(max(stored))
     winners = []
     for other in range(count):
-        lead, doubt = stored[leader] - stored[other], _doubt(contest, leader, other) * Fraction(slack)
+        lead, doubt = stored[leader] - stored[other], _doubt(contest, leader, other) * Fraction(SLACK)
         if lead <= doubt and doubt > 0 and other != leader:
             scores = _in_format(contest, dtype)
             return f"cannot tell whether the scores {scores[leader]!s} and {scores[other]!s} are equal"

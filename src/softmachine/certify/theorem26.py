@@ -19,19 +19,13 @@ from softmachine.transformer.weights import AffineMap, Layer, Matrix, Transforme
 
 @dataclass(frozen=True)
 class Theorem26:
-    """The constants of Theorem 26 for a transformer and a length.
+    """What Theorem 26 says of a transformer and a length.
 
     Args:
         sharpness: The scaled gap g/τ that the theorem asks for.
-        largest: X, a bound of the residual stream.
-        k1: K₁, by how much a layer amplifies errors.
-        k2: K₂, by how much errors move scores.
     """
 
     sharpness: float
-    largest: float
-    k1: float
-    k2: float
 
     def beside(self, sharpness: float) -> str:
         """What the theorem asks for, in words, beside a scale that does."""
@@ -52,19 +46,19 @@ def theorem26(transformer: Transformer, length: int, positions: int, gap: Fracti
     """
     bound = _input_bound(transformer, positions)
     k1 = k2 = leak = 1.0
-    largest, depth = bound, -1
+    depth = -1
     for layer in _unrolled(transformer, length):
         if not math.isfinite(bound):  # a long loop: the bounds are beyond floats
-            return Theorem26(math.inf, bound, k1, k2)
+            return Theorem26(math.inf)
         constants = layer.constants(bound)
         k1, k2, leak = max(k1, constants.k1), max(k2, constants.k2), max(leak, constants.leak)
         bound = constants.bound
-        largest, depth = max(largest, bound), depth + 1
+        depth += 1
     last = min(float(gap) / (4 * k2), float(margin) / (4 * max(_norm(transformer.unembedding.weight), 1.0)), 1.0)
     if not last or not math.isfinite(leak + k1):
-        return Theorem26(math.inf, largest, k1, k2)
+        return Theorem26(math.inf)
     logarithm = math.log(leak * positions) - math.log(last) + max(depth, 0) * math.log(2 * k1)
-    return Theorem26(2 * max(logarithm, 1.0), largest, k1, k2)
+    return Theorem26(2 * max(logarithm, 1.0))
 
 
 @dataclass(frozen=True)

@@ -36,11 +36,6 @@ class Quantity:
         """A simple function of n with all these values."""
         return fitted(dict(zip(self.lengths, self.values, strict=True)))
 
-    @property
-    def constant(self) -> bool:
-        """Whether it is the same at all lengths."""
-        return len(set(self.values)) == 1
-
     def __str__(self) -> str:
         return str(self.formula) if self.formula else ", ".join(map(str, self.values))
 

@@ -85,7 +85,6 @@ def exactly(value: Fraction) -> Kind:
 
 BIT = integer(0, 1)
 SIGN = integer(-1, 1)
-COUNT = integer(0, Bound.length())
 
 
 def combination(terms: Iterable[tuple[Fraction, Kind]], constant: Fraction) -> Kind:

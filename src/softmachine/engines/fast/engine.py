@@ -150,12 +150,11 @@ class FastEngine:
         self,
         tokens: Sequence[str],
         stops: Callable[[str], bool] = lambda _: False,
-        said: Sequence[str] = (),
         *,
         listening: bool = False,
     ) -> FastPass:
-        """A pass that reads these tokens and what was said after them, and then goes on; or that is told them later."""
-        return FastPass(self, tokens, stops, said, answer_all=listening)
+        """A pass that reads these tokens, and then goes on; or that is told them later."""
+        return FastPass(self, tokens, stops, answer_all=listening)
 
     def answers(self, tokens: Sequence[str]) -> list[str]:
         """The output of the largest logit at every position."""
@@ -364,12 +363,10 @@ class FastPass:
             info[status.STATUS] = status.RUNNING
         elif found >= status.FULL:
             number = found - status.FULL
-            self._require_memory(self.memory.growth(number), "what its heads look at")
+            where = f"the run stopped after {many(self.known - self.prompt, 'token')}"
+            require_memory(self.memory.growth(number), f"{where}: what its heads look at")
             self.memory.make_room(number)
             info[status.STATUS] = status.RUNNING
-
-    def _require_memory(self, needed: int, what: str) -> None:
-        require_memory(needed, f"the run stopped after {many(self.known - self.prompt, 'token')}: {what}")
 
     def _start_again(self) -> None:
         """Go through the tokens so far with the engine's new plans."""

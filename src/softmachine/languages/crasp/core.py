@@ -51,14 +51,12 @@ class Core:
     is a sum of different counts (at least one) and a constant, the right side is 0.
 
     Args:
-        program: What it is the core of.
         rules: Tokens and bodies.
         accept: What is true at the last position of the words it accepts, if it has no rules.
         formulas: What the names of formulas stand for.
         terms: What the names of terms stand for, if that is one sum of counts.
     """
 
-    program: Program
     rules: tuple[tuple[str, Formula], ...]
     accept: Formula | None
     formulas: Mapping[str, Formula]
@@ -78,7 +76,6 @@ def core(program: Program) -> Core:
         else:
             expansion.formulas[definition.name] = expansion.formula(definition.body)
     return Core(
-        program,
         tuple((rule.token, expansion.formula(rule.body)) for rule in program.rules),
         None if program.accept is None else expansion.formula(program.accept),
         expansion.formulas,

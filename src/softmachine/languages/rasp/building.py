@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable
 from dataclasses import fields, is_dataclass
 from itertools import count
 
@@ -17,17 +17,16 @@ class Builder:
     What nobody has named is called ``_1``, ``_2``, …
 
     Args:
-        reserved: Names that no definition may get unasked.
         prefix: How the names of what nobody has named begin.
     """
 
-    def __init__(self, reserved: Iterable[str] = (), *, prefix: str = "_") -> None:
+    def __init__(self, *, prefix: str = "_") -> None:
         self._references: dict[Hashable, str] = {}
         self._definitions: dict[str, Definition] = {}
         self._wanted: dict[str, str] = {}
         self._prefix = prefix
         self._taken: set[str] = set()
-        self._reserved = set(reserved)
+        self._reserved: set[str] = set()
         self._numbers = count(1)
 
     def add(self, node: Node, place: Place | None = None) -> str:

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from softmachine.languages.rasp.program import Program
 
 DEEPEST: Final = 12
-WIDEST: Final = 100
 
 
 def written_text(program: Program, *, readable: bool) -> str:

@@ -282,10 +282,9 @@ def _show(expression: Expression) -> tuple[str, int]:
 
 
 def _attention(attention: Attention) -> str:
-    mask = "j" if attention.mask is Mask.NONE else attention.mask.value
     where = "" if attention.predicate == Truth(True) else f" where {show(attention.predicate, OR)}"
     value, default = show(attention.value, OR), show(attention.default)
-    return f"{attention.choice} {mask}{where} : {value} else {default}"
+    return f"{attention.choice} {attention.mask}{where} : {value} else {default}"
 
 
 def _set(symbols: tuple[str, ...]) -> str:

@@ -73,10 +73,6 @@ class Layout:
         self._head_up()
         self.code: Integers = np.array(self._code, dtype=np.int64)
 
-    def width(self, record: int) -> int:
-        """How many words somebody reads."""
-        return self._code[record + of.WIDTH]
-
     def _record(self, what: int, number: int) -> int:
         """The record of what is to be done, made when it is first asked for: what is used first is first in memory."""
         records, make = {
