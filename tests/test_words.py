@@ -47,3 +47,12 @@ def test_too_many_inputs_are_not_counted() -> None:
     assert count_words(codec, range(13)) == 2**13 - 1
     assert count_words(codec, range(200)) == math.inf
     assert FEW < 2**13
+
+
+@pytest.mark.parametrize(
+    ("sample", "length", "why"), [(0, 3, "at least one word"), (-1, 3, "at least one word"), (2, -2, "of length -2")]
+)
+def test_a_sample_of_nothing_is_refused(sample: int, length: int, why: str) -> None:
+    """A check of no inputs at all would hold; words of length -2 were empty ones."""
+    with pytest.raises(UsageError, match=why):
+        sm.check("palindrome", sample=sample, length=length)

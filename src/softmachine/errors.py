@@ -27,7 +27,8 @@ class Remedy:
 
     Args:
         text: A sentence; ``{}`` stands for the options.
-        options: What to say, in place of what was said about it: names as in Python, and values; None for nothing.
+        options: What to say, in place of what was said about it: names as in Python, and values; None for nothing,
+            False for a switch that is left out.
     """
 
     def __init__(self, text: str = "{}", **options: str | int | None) -> None:
@@ -37,7 +38,7 @@ class Remedy:
     @property
     def arguments(self) -> tuple[str, ...]:
         """What to write on the command line."""
-        given = {name: value for name, value in self.options.items() if value is not None}
+        given = {name: value for name, value in self.options.items() if value is not None and value is not False}
         named = ((f"--{name.replace('_', '-')}", str(value)) for name, value in given.items())
         return tuple(part for option in named for part in (option if option[1] != "True" else option[:1]))
 

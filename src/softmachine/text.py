@@ -55,10 +55,10 @@ def _folded(kind: list[str]) -> list[tuple[str, int]]:
     return [(f"{cut(kind[0])} … {cut(kind[-1])} ({len(kind):,} of them)", len(kind))]
 
 
-def cut(name: str) -> str:
+def cut(name: str, longest: int = LONG_NAME) -> str:
     """A name that is not too long; what is missing is in the middle."""
-    half = LONG_NAME // 2
-    return name if len(name) <= LONG_NAME else f"{name[:half].rstrip()}…{name[-half + 1 :].lstrip()}"
+    half = longest // 2
+    return name if len(name) <= longest else f"{name[:half].rstrip()}…{name[-half + 1 :].lstrip()}"
 
 
 def clipped(text: str, longest: int = 40) -> str:

@@ -234,3 +234,11 @@ def test_the_least_precision_that_has_a_number() -> None:
         assert FixedPoint(least).holds(number)
         assert least == 1 or not FixedPoint(least - 1).holds(number)
     assert least_bits(Fraction(1, 3)) is None
+
+
+@pytest.mark.parametrize("bits", [1, 31, 32, 62, 63, 64, 65, 4096])
+def test_steps_are_one_in_every_format(bits: int) -> None:
+    """numpy makes an int64 of 2^63, or fails; 1 became -1."""
+    fixed = Fixed(bits)
+    found = fixed.activate(fixed.numbers([[Fraction(1), Fraction(0), Fraction(-1)]] * 2), np.array([True, True, True]))
+    assert fractions(fixed.grid, found.value) == [1, 1, 0] * 2

@@ -48,3 +48,10 @@ def test_tokens_of_a_run_are_in_its_json(cli: Cli) -> None:
     called = cli("run", "increment", "11", "--tokens")
     assert called.status == 2
     assert "--tokens is for --json" in called.err
+
+
+def test_a_sample_that_takes_too_long_is_refused(cli: Cli, tmp_path: Path) -> None:
+    found = cli("dataset", "palindrome", "--sample", 10**11, "--length", 100, "-o", tmp_path / "rows.jsonl")
+    assert found.status == 2
+    assert "writing 100,000,000,000 rows would take about" in found.err
+    assert not list(tmp_path.iterdir())

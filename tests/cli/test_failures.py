@@ -289,3 +289,13 @@ def test_yes_goes_on(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
     assert refused.status == 2
     assert refused.json["error"]["kind"] == "EffortError"
     assert cli("run", "palindrome", "abba", "--yes").status == 0
+
+
+def test_a_name_of_any_length_does_not_fill_the_screen(cli: Cli, tmp_path: Path) -> None:
+    file = tmp_path / "long.yaml"
+    file.write_text(f"blank: _\nstart state: {'q' * 100_000}\ntable:\n", encoding="utf-8")
+    called = cli("run", file, "--json")
+    assert called.status == 2
+    assert len(called.err) < 10_000
+    assert f"{file}:2:14: state 'qqq" in called.err
+    assert len(called.json["error"]["message"]) > 100_000

@@ -26,6 +26,8 @@ REFUSED = (
     "compile palindrome -o {folder} --theorem ternary",
     "run busy-beaver-5 --theorem residues",
     "run palindrome abba --engine dense --audit 3",
+    "run palindrome abba --seed 3",
+    "slices parity-crasp --volume --automata --up-to 3",
     "run palindrome abba --engine dense --checkpoint {folder}/run.npz",
     "run 'Q_a since Q_b' ab --engine fast",
     "run full-adder 010 --engine fast",
@@ -140,6 +142,7 @@ def test_every_remedy_works_when_it_is_followed(cli: Cli, monkeypatch: pytest.Mo
         ("run x --engine dense ab", {"engine": "fast"}, "run x ab --engine fast"),
         ("run x --engine=dense -- -a", {"engine": "fast"}, "run x --engine fast -- -a"),
         ("run x --resume f ab", {"resume": None}, "run x ab"),
+        ("slices x --automata --up-to 4", {"automata": False}, "slices x --up-to 4"),
         ("run x ab", {"max_steps": 5, "yes": True}, "run x ab --max-steps 5 --yes"),
     ],
 )

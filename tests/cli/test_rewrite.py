@@ -52,3 +52,16 @@ def test_words_without_a_length_have_to_be_chosen(cli: Cli) -> None:
     found = cli("rewrite", "Q_a since Q_b", "--as", "unmasked")
     assert found.status == 2
     assert "say which inputs" in found.err
+
+
+def test_what_takes_too_long_is_refused(cli: Cli) -> None:
+    found = cli("rewrite", "Q_a since Q_b", "--as", "one-head", "--up-to", 99)
+    assert found.status == 2
+    assert "comparing more than 10^30 inputs would take about" in found.err
+    assert "--yes" in found.err
+
+
+def test_a_word_that_is_too_long_to_be_written_is_refused(cli: Cli) -> None:
+    found = cli("rewrite", "Q_a since Q_b", "--as", "one-head", "--up-to", 10**17)
+    assert found.status == 2
+    assert "a word of 100,000,000,000,000,000 symbols would take" in found.err

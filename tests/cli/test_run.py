@@ -374,3 +374,9 @@ def test_what_a_drawn_run_cannot_be_is_refused(cli: Cli, options: list[str], sai
     called = cli("run", "palindrome", "ab", "--sample", *options)
     assert called.status == 2
     assert said in called.err
+
+
+def test_a_seed_that_nothing_is_drawn_by_is_refused(cli: Cli) -> None:
+    called = cli("run", "parity", "a", "--seed", "3")
+    assert called.status == 2
+    assert "--seed is for --sample and --audit" in called.err

@@ -88,3 +88,24 @@ def test_the_volume_of_a_model_is_told_length_by_length(cli: Cli) -> None:
     assert "     3        3      36\n" in called.out
     answer = cli("slices", "prev Q_a or Q_b", "--up-to", 2, "--volume", "--json").json
     assert answer["volumes"] == [{"length": n, "precision": 3, "volume": 36} for n in (1, 2)]
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ("--formulas", "2", "--volume"),
+        ("--formulas", "2", "--journal", "kept.jsonl"),
+        ("--volume", "--automata"),
+        ("--volume", "--plot", "picture.svg"),
+        ("--volume", "--workers", "2"),
+    ],
+)
+def test_what_stands_in_place_of_classes_stands_alone(cli: Cli, options: tuple[str, ...]) -> None:
+    """Two answers were two JSON objects, and options that are about classes were passed over."""
+    found = cli("slices", "parity-crasp", "--up-to", "3", *options, "--json")
+    assert found.status == 2
+    assert "is in place of the classes" in found.json["error"]["message"]
+
+
+def test_too_large_a_formula_is_said_in_plain_words(cli: Cli) -> None:
+    assert "7 is more than 6" in cli("slices", "parity", "--formulas", "7").err

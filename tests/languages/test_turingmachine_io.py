@@ -127,7 +127,7 @@ def test_the_exported_form_may_be_quoted_but_then_has_only_a_line() -> None:
         ("hello", "should be a mapping", "1:1"),
         ("- a\n- b\n", "should be a mapping", "1:1"),
         ("blank: [", "cannot read this as YAML", "1:9"),
-        ("table:\n\tq:\n", "a tab", "2:1"),
+        ("table:\n\tq:\n", "found a tab that", "2:1"),
         ("blank: '\\x00'\nblank: a\0b", "cannot read this as YAML", "1:1"),
         ('blank: "\\UFFFFFFFF"', "cannot read this as YAML", "1:1"),
         ("a: 1\n---\nb: 2\n", "cannot read this as YAML: but found another document", "2:1"),

@@ -15,6 +15,8 @@ from pathlib import Path
 
 import pytest
 
+from softmachine.errors import UsageError
+from softmachine.workers.crew import Cluster
 from tests.cli.conftest import Cli, cli  # noqa: F401 - a fixture
 
 pytest.importorskip("distributed")
@@ -74,6 +76,13 @@ def test_a_scheduler_that_is_not_there_is_named(cli: Cli, monkeypatch: pytest.Mo
     assert called.status == 2
     assert "no scheduler answers at tcp://127.0.0.1:9" in called.err
     assert "dask scheduler" in called.err
+
+
+@pytest.mark.parametrize("address", ["", "nowhere", "http://127.0.0.1:9", "tcp://127.0.0.1:port"])
+def test_what_is_no_address_is_refused_at_once(address: str) -> None:
+    """A client of Dask takes 20 seconds and a traceback to say so."""
+    with pytest.raises(UsageError, match="is not the address of a scheduler"):
+        _ = Cluster(address).client
 
 
 @pytest.mark.slow

@@ -349,3 +349,9 @@ def test_the_circuit_goes_into_files_and_back(form: ModuleType) -> None:
     lowered = to_circuit(api.compile(formula("Q_a since Q_b")), 3, "fixed:4")
     again = form.parse(form.to_text(lowered.circuit))
     assert (truth_table(again) == truth_table(lowered.circuit)).all()
+
+
+def test_a_gate_that_is_much_too_large_is_refused_in_few_digits() -> None:
+    model = api.compile(formula("Q_a since Q_b"))
+    with pytest.raises(ConstructionError, match=r"a gate would need more than 2\^\d+ arguments"):
+        to_circuit(model, 3, "fixed:4096")

@@ -115,7 +115,8 @@ class Fixed(Arithmetic):
 
     def activate(self, x: Tensor, steps: Flags) -> Tensor:
         result = np.maximum(x.value, 0)
-        result[..., steps] = np.where(x.value[..., steps] >= 0, 1 << self.grid.bits, 0)
+        one = np.array(1 << self.grid.bits, dtype=self.grid.dtype)  # numpy takes large integers for other types
+        result[..., steps] = np.where(x.value[..., steps] >= 0, one, 0)
         return Tensor(result)
 
     def norm(self, x: Tensor) -> Tensor:

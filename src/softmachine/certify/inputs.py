@@ -24,7 +24,7 @@ def _prompts(model: Model, n: int) -> Iterator[tuple[str, ...]]:
         if len(prompt.tokens) != n + 1 or prompt.length not in (None, n):
             raise ConstructionError(
                 f"{model.theorem.name} pads its inputs: a word of length {n} has {len(prompt.tokens)} positions",
-                hint=Remedy("leave out --from-weights: its certificate counts them", from_weights=None),
+                hint=Remedy("leave out --from-weights: its certificate counts them", from_weights=False),
             )
         yield tuple(prompt.tokens)
 

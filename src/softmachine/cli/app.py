@@ -42,7 +42,20 @@ COMMANDS = (
     "bench",
 )
 """The modules of the commands, in the order in which they are told."""
-LONG = ("run", "check", "show", "compile", "certify", "export", "learn", "experiments", "slices", "circuit")
+LONG = (
+    "run",
+    "check",
+    "show",
+    "compile",
+    "certify",
+    "export",
+    "dataset",
+    "learn",
+    "experiments",
+    "slices",
+    "circuit",
+    "rewrite",
+)
 """Those that may take long: they refuse what takes very long, unless --yes is given."""
 EXAMPLES = """[dim]Examples:[/]
   softmachine run palindrome abba

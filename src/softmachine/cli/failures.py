@@ -15,10 +15,13 @@ import typer
 from softmachine.cli.options import Status
 from softmachine.cli.output import Output, print_json, printable
 from softmachine.errors import InvalidError, Remedy, SoftmachineError
+from softmachine.text import cut
 
 # click's base of all mistakes in a command line; typer does not give it a public name in all of its versions.
 CommandLineError = cast("type[typer.BadParameter]", typer.BadParameter.__mro__[2])
 
+LONG_LINE = 2000
+"""So many characters of a line are shown."""
 LESS = "a shorter input, fewer steps or a smaller model takes less"
 REPORT_AT = "run again with --debug and report it"
 
@@ -70,12 +73,13 @@ def described(error: Exception) -> dict[str, object]:
 def followed(remedy: Remedy, arguments: Sequence[str]) -> list[str]:
     """The command line as the remedy has it: its options in place of what was said of them."""
     named = tuple(f"--{name.replace('_', '-')}" for name in remedy.options)
+    switches = {name for name, said in zip(named, remedy.options.values(), strict=True) if isinstance(said, bool)}
     end = arguments.index("--") if "--" in arguments else len(arguments)
     kept, value = [], False
     for argument in arguments[:end]:
         if not value and argument.split("=")[0] not in named:
             kept.append(argument)
-        value = argument in named
+        value = argument in named and argument not in switches
     return [*kept, *remedy.arguments, *arguments[end:]]
 
 
@@ -95,7 +99,9 @@ def _report(problem: dict[str, object], arguments: Sequence[str], status: Status
         console = Output().err
         if status is Status.MISTAKE:
             console.print("error: ", style="bold red", end="")
-        console.print(printable(f"{where and f'{where} '}{problem['message']}{hint}"), soft_wrap=True)
+        text = f"{where and f'{where} '}{problem['message']}{hint}"
+        lines = [cut(line, LONG_LINE) for line in text.split("\n")]  # names in a source may be of any length
+        console.print(printable("\n".join(lines)), soft_wrap=True)
     except OSError:
         _stop_writing()
     return status
@@ -123,6 +129,8 @@ def _objection(cause: object) -> str:
     found = cause.errors()[0] if hasattr(cause, "errors") else {}
     if found.get("type") == "greater_than_equal":
         return f"{found['input']} is less than {found['ctx']['ge']}"
+    if found.get("type") == "less_than_equal":
+        return f"{found['input']} is more than {found['ctx']['le']}"
     return f"{found['input']!r} is not a whole number" if str(found.get("type")).startswith("int_") else ""
 
 

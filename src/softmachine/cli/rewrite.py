@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from softmachine.codec import Word
+    from softmachine.engines.sweep import Sweep
     from softmachine.measure.rewriting import Rewriting
     from softmachine.model import Model
 
@@ -71,16 +72,33 @@ def command(
 def _differences(model: Model, rewriting: Rewriting, up_to: int | None, output: Output) -> Iterator[tuple[Word, int]]:
     """The inputs on which the two differ, and where."""
     from softmachine.cli.progress import bar
-    from softmachine.words import count_words, lengths_up_to, words_of
+    from softmachine.engines.sweep import Sweep
 
-    lengths = lengths_up_to(model.codec, up_to)
-    with bar("inputs", int(min(count_words(model.codec, lengths), 10**9)), output) as advance:
-        for word in words_of(model.codec, lengths):
+    sweep = Sweep.every(model, up_to)
+    with bar("inputs", sweep.total, output) as advance:
+        for word in _allowed(sweep):
             tokens, length = _sequence(model, word)
             place = rewriting.difference(tokens, length)
             advance(1)
             if place is not None:
                 yield word, place
+
+
+def _allowed(sweep: Sweep) -> Iterator[Word]:
+    """The words of a sweep; those of each length tell anew how long the rest takes, since longer ones take longer.
+
+    Raises:
+        EffortError: If that is too long and nobody said yes.
+    """
+    from itertools import groupby
+
+    from softmachine.estimates import foreseen
+
+    done = 0
+    for _, words in groupby(sweep.words_from(0), len):
+        for word in foreseen(words, sweep.total - done, f"comparing {sweep.number}", hint="compare shorter inputs"):
+            done += 1
+            yield word
 
 
 def _sequence(model: Model, word: Word) -> tuple[list[str], int | None]:

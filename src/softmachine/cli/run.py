@@ -112,6 +112,8 @@ class Execution(Group):
         """Complain before any work about options that do not go together, and about files."""
         if self.audit and self.engine == "dense":
             raise UsageError("only runs of the fast engine are audited", hint=Remedy(engine="fast"))
+        if self.seed and not (self.sample or self.audit):
+            raise UsageError("--seed is for --sample and --audit", hint=Remedy("leave it out", seed=None))
         if self.checkpoint and self.engine != "dense":
             _require_free(self.checkpoint)
 

@@ -87,6 +87,8 @@ def command(
     from softmachine.sweeps.slices import slices
     from softmachine.workers import crew_of
 
+    sweeping = {"plot": plot, "automata": automata, "workers": workers, "cluster": cluster, "journal": journal}
+    _require_alone({"formulas": formulas, "volume": volume, **sweeping})
     item = api.load(source, format_name)
     language, notes = (item.source, item.notes) if isinstance(item, Model) else (item, ())
     if alphabet is not None:
@@ -94,7 +96,7 @@ def command(
     if formulas is not None or volume:
         if formulas is not None:
             _search(language, up_to, formulas, max_steps, output)
-        if volume:
+        else:
             _volumes(item if isinstance(item, Model) else api.compile(language), up_to, output)
         say_notes(notes, output)
         return
@@ -121,6 +123,20 @@ def command(
     if plot is not None and not output.quiet:
         output.say(f"plot written to {plot}")
     say_notes(notes, output)
+
+
+def _require_alone(options: dict[str, object]) -> None:
+    """See that with --formulas or --volume, which stand in place of classes, nothing is asked for that is about these.
+
+    Raises:
+        UsageError: If something is.
+    """
+    given = [name for name, value in options.items() if value]
+    if {"formulas", "volume"} & set(given) and len(given) > 1:
+        raise UsageError(
+            f"--{given[0]} is in place of the classes, so that --{given[1]} cannot be combined with it",
+            hint=Remedy(f"leave out --{given[1]}", **{given[1]: False if options[given[1]] is True else None}),
+        )
 
 
 def _search(language: Source, length: int, largest: int, max_steps: int, output: Output) -> None:
@@ -191,7 +207,7 @@ def _automata(language: Source, found: list[Slice]) -> dict[int, int]:
     if not isinstance(language, Program):
         raise UsageError(
             f"{language.name!r} is no C-RASP program, whose counts are the states",
-            hint=Remedy("leave out --automata", automata=None),
+            hint=Remedy("leave out --automata", automata=False),
         )
     states = {}
     for each in found:

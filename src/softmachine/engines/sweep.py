@@ -37,6 +37,11 @@ class Sweep:
     total: int | float
     words_from: Callable[[int], Iterator[Word]]
 
+    @property
+    def number(self) -> str:
+        """How many words there are, for people."""
+        return many(self.total, "input") if isinstance(self.total, int) else "more than 10^30 inputs"
+
     def part(self, start: int, stop: int) -> Iterator[Word]:
         """Those from one number up to another, which is not among them."""
         return islice(self.words_from(start), stop - start)
@@ -70,10 +75,9 @@ class Sweep:
 
     def foresight(self, arithmetic: str | Arithmetic, max_steps: int, hands: int = 1, known: int = 0) -> Foresight:
         """What is judged soon after the first words were checked: whether all that are not known take too long."""
-        number = many(self.total, "input") if isinstance(self.total, int) else "more than 10^30 inputs"
         return Foresight(
             self.total - known,
-            f"checking {number}",
+            f"checking {self.number}",
             lambda: self._seconds(arithmetic, max_steps),
             hint="check shorter inputs, or fewer of them at random",
             hands=hands,

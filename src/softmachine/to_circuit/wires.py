@@ -13,6 +13,8 @@ from softmachine.languages.circuit.circuit import MOST_GATES
 FALSE, TRUE = 0, 1
 """The constants; every other wire is a number from 2 on."""
 MOST_WIRES = 1 << 20
+COUNTABLE = 10**15
+"""A larger number is not spelled out."""
 MOST_ARGUMENTS = 1 << 16
 """Gates with more arguments, repetitions counted, are not made."""
 _SMALLER = "use a smaller precision or shorter inputs"
@@ -91,9 +93,10 @@ class Wires:
             return self.some(weights)
         if sum(weights.values()) - min(weights.values()) < least:
             return self.every(weights)
-        if sum(weights.values()) > MOST_ARGUMENTS:
+        if (total := sum(weights.values())) > MOST_ARGUMENTS:
+            needed = f"{total:,}" if total < COUNTABLE else f"more than 2^{total.bit_length() - 1}"
             raise ConstructionError(
-                f"a gate would need {sum(weights.values()):,} arguments; at most {MOST_ARGUMENTS:,} are allowed",
+                f"a gate would need {needed} arguments; at most {MOST_ARGUMENTS:,} are allowed",
                 hint=_SMALLER,
             )
         return self._gate(GateKind.THR, weights, least)

@@ -180,14 +180,22 @@ class Cluster(Crew):
         """The connection to the scheduler.
 
         Raises:
-            UsageError: If Dask is missing, or nobody listens there.
+            UsageError: If Dask is missing, or this is no address, or nobody listens there.
             WorkersError: If the cluster has no workers.
         """
         if self._client is None:
             try:
                 from distributed import Client
+                from distributed.comm.addressing import get_address_host_port
             except ImportError:
                 raise UsageError("a cluster needs Dask", hint="pip install 'softmachine[cluster]'") from None
+            try:
+                get_address_host_port(self.address)
+            except ValueError:  # a client that could not even begin to connect takes long to end, and complains
+                raise UsageError(
+                    f"{self.address!r} is not the address of a scheduler",
+                    hint="write it as `dask scheduler` prints it, such as tcp://10.0.0.1:8786",
+                ) from None
             try:
                 client = Client(self.address, timeout=CONNECTING, set_as_default=False)
             except (OSError, ValueError) as error:

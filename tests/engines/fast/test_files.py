@@ -241,3 +241,14 @@ def test_checkpoints_need_the_fast_engine_and_a_folder(model: Model, tmp_path: P
         sm.run(model, checkpoint=tmp_path / "nowhere" / "run")
     with pytest.raises(SourceError, match="cannot be read"):
         sm.run(model, resume=tmp_path / "run")
+
+
+def test_weights_for_another_length_are_named(tmp_path: Path) -> None:
+    """More steps are allowed, so that the weights are made for a longer context: those of before go on."""
+    path = tmp_path / "run"
+    short, longer = (sm.compile("busy-beaver-4", "ternary-summary", context=context) for context in (128, 256))
+    sm.run(short, max_steps=20, engine="fast", checkpoint=path)
+    with pytest.raises(SourceError, match="is of weights for 128 positions, and these are for 256") as refused:
+        sm.run(longer, max_steps=200, resume=path)
+    assert "--context 128" in str(refused.value.hint)
+    assert sm.run(short, max_steps=200, resume=path).halted

@@ -203,7 +203,7 @@ class FastRun:
         """Write the run to a file; one that has ended as it was before its last decision. Answers are not saved."""
         if isinstance(self.run, OneReading):
             return False
-        saved_run.save(self.run, file, self.max_steps)
+        saved_run.save(self.run, file, self.max_steps, self.task.model.length)
         return True
 
     def audit(self, steps: int, seed: int) -> Audit:
@@ -242,7 +242,7 @@ def resume(task: Task, file: Path) -> FastRun:
         task = replace(task, max_steps=max(MAX_STEPS, saved_run.steps_allowed(file)))
     run = FastRun(task)
     if not isinstance(run.run, OneReading):
-        saved_run.load(run.run, file)
+        saved_run.load(run.run, file, task.model.length)
     return run
 
 

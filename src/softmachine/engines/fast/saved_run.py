@@ -80,23 +80,29 @@ def _header(path: Path) -> dict[str, str]:
 
 def steps_allowed(path: Path) -> int:
     """How many steps a saved run was allowed to make; 0 if the file does not say, whatever the reason."""
-    found = _header(path).get("steps", "")
+    return _number(_header(path), "steps")
+
+
+def _number(header: dict[str, str], name: str) -> int:
+    """A number in the header of a file; 0 if it is not there."""
+    found = header.get(name, "")
     return int(found) if found.isascii() and found.isdecimal() and len(found) <= _MOST_DIGITS else 0
 
 
-def save(run: FastPass | SegmentedPass, path: Path, steps: int = 0) -> None:
+def save(run: FastPass | SegmentedPass, path: Path, steps: int = 0, context: int | None = None) -> None:
     """Write a run to a file.
 
     Args:
         run: The run.
         path: The file.
         steps: How many steps it may make.
+        context: The length that the weights are made for, if they depend on one.
 
     Raises:
         SourceError: If that is not possible; the run goes on in memory.
     """
     less = {"general": run.engine.general, "uneven": run.engine.uneven}
-    common = {"model": run.engine.digest, "steps": str(steps)}
+    common = {"model": run.engine.digest, "steps": str(steps)} | ({"context": str(context)} if context else {})
     common |= {what: json.dumps(sorted(names)) for what, names in less.items()}
     if isinstance(run, SegmentedPass):
         # What was said says it all: the present segment is read again.
@@ -190,12 +196,24 @@ def _bytes(array: NDArray[Any]) -> memoryview:
     return np.ascontiguousarray(array).reshape(-1).view(np.uint8).data
 
 
+START_ANEW = "start without --resume"
+
+
 class _RefusedError(Exception):
-    """A file is not taken, and why."""
+    """A file is not taken: why, and what would be right."""
+
+    def __init__(self, why: str, remedy: Remedy | None = None) -> None:
+        super().__init__(why)
+        self.remedy = remedy or Remedy(START_ANEW, resume=None)
 
 
-def load(run: FastPass | SegmentedPass, path: Path) -> None:
+def load(run: FastPass | SegmentedPass, path: Path, context: int | None = None) -> None:
     """Let a fresh run of the same model and prompt go on from a file.
+
+    Args:
+        run: The run.
+        path: The file.
+        context: The length that its weights are made for, if they depend on one.
 
     Raises:
         SourceError: If there is no such file, it is damaged, or it is of another model or prompt.
@@ -209,25 +227,29 @@ def load(run: FastPass | SegmentedPass, path: Path) -> None:
         with safe_open(str(path), framework="numpy") as file:
             header = file.metadata() or {}
             arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118  (it is no dictionary)
-        _adopt(run, header, arrays)
-    except _RefusedError as refused:
-        why = str(refused)
+        _adopt(run, header, arrays, context)
+    except _RefusedError as error:
+        refused = error
     except (OSError, SafetensorError, ValueError, KeyError) as problem:
-        why = f"cannot be read: {problem}"
+        refused = _RefusedError(f"cannot be read: {problem}")
     else:
         return
-    raise SourceError(
-        f"the checkpoint {why}", place=Place(str(path)), hint=Remedy("start without --resume", resume=None)
-    )
+    raise SourceError(f"the checkpoint {refused}", place=Place(str(path)), hint=refused.remedy)
 
 
-def _adopt(run: FastPass | SegmentedPass, header: dict[str, str], arrays: Arrays) -> None:
+def _adopt(run: FastPass | SegmentedPass, header: dict[str, str], arrays: Arrays, context: int | None) -> None:
     known = header.get("format") in (FORMAT, SEGMENTS_FORMAT)
     if not known or header.get("checksum") != _checksum(arrays):
         raise _RefusedError("is damaged, or not one of softmachine's")
     run.engine.assume_less(*(_heads(run.engine, header.get(what, "[]")) for what in ("general", "uneven")))
     segmented = isinstance(run, SegmentedPass)
     if segmented != (header["format"] == SEGMENTS_FORMAT) or header.get("model") != run.engine.digest:
+        before = _number(header, "context")
+        if context and before not in (0, context):
+            raise _RefusedError(
+                f"is of weights for {before:,} positions, and these are for {context:,}",
+                Remedy(f"go on with those, while the run fits in them: {{}}; or {START_ANEW}", context=before),
+            )
         raise _RefusedError("is of another model, or of another version of softmachine")
     prompt = _prompt(run) if isinstance(run, SegmentedPass) else str(run.prompt)
     if header.get("prompt") != prompt:

@@ -94,7 +94,7 @@ def read_yaml(text: str, place: Place) -> YamlNode:
         if not isinstance(event := next(events), yaml.StreamEndEvent):
             raise _unreadable("but found another document", _place(event.start_mark, place))
     except yaml.MarkedYAMLError as error:
-        problem = (error.problem or "this is not YAML").replace("'\\t'", "a tab")
+        problem = (error.problem or "this is not YAML").replace("character '\\t'", "a tab")
         raise _unreadable(problem, _place(error.problem_mark, place)) from None
     except (yaml.YAMLError, ValueError, OverflowError) as error:
         raise _unreadable(str(error).partition("\n")[0], place) from None

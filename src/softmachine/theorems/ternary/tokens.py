@@ -113,7 +113,8 @@ class TernaryCodec(RunCodec[Meaning], SegmentedCodec[TuringMachine]):
     def __post_init__(self) -> None:
         if not LEAST_BITS <= self.bits <= MOST_BITS:
             raise ConstructionError(
-                f"positions of {self.bits} bits are not possible", hint=f"between {LEAST_BITS} and {MOST_BITS} are"
+                f"contexts of 2^{self.bits} positions are not possible",
+                hint=f"those of 2^{LEAST_BITS} to 2^{MOST_BITS} (that is {2**MOST_BITS:,}) are",
             )
         if self.ending is Ending.WORD and self.two_way:
             raise ConstructionError("a tape without a left end has no first cell to print up to the first blank")
