@@ -8,6 +8,7 @@ from pathlib import Path
 from softmachine.errors import UsageError
 from softmachine.languages.source import Extensible, Source, with_two_letters
 from softmachine.model import Model
+from softmachine.text import clipped
 
 
 def load(
@@ -22,8 +23,14 @@ def load(
         source: What to load; what is loaded already is taken as it is.
         format: The name of its format; by default it is recognised.
         alphabet: For a formula: more symbols that words may have.
+
+    Raises:
+        SourceError: If it cannot be read.
+        UsageError: If it is nothing that could be.
     """
     item = _read(source, format) if isinstance(source, str | Path) else source
+    if not isinstance(item, Model) and not hasattr(item, "language"):
+        raise UsageError(f"{clipped(repr(item))} is no source", hint="give a name, a path, or what was loaded before")
     return item if alphabet is None else extended(item, alphabet)
 
 

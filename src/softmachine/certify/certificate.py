@@ -116,6 +116,8 @@ def certify(program: Program, length: int, sharpness: int | None = None) -> Cert
     """
     if length < 0:
         raise UsageError(f"there is no input of length {length}")
+    if sharpness is not None and sharpness < 1:
+        raise UsageError(f"a sharpness of {sharpness} prefers no key to another", hint="leave it out, or say 1 or more")
     program = tieless(program)
     _allow(program, length)
     chosen = sharpness if sharpness is not None else _smallest(program, length)

@@ -185,8 +185,10 @@ class Theorem:
         """How to talk to the model of an object.
 
         Raises:
-            ConstructionError: If the weights depend on a length, and none is given.
+            ConstructionError: If the weights depend on a length, and none is given, or one that none can have.
         """
+        if length is not None and length < 0:
+            raise ConstructionError(f"there are no weights for a length of {length}", hint="a length is 0 or more")
         if self.length and length is None:
             raise ConstructionError(
                 f"the weights of the theorem {self.name} depend on a length: {self.length}",
