@@ -42,21 +42,8 @@ COMMANDS = (
     "bench",
 )
 """The modules of the commands, in the order in which they are told."""
-LONG = (
-    "run",
-    "check",
-    "show",
-    "compile",
-    "certify",
-    "export",
-    "dataset",
-    "learn",
-    "experiments",
-    "slices",
-    "circuit",
-    "rewrite",
-)
-"""Those that may take long: they refuse what takes very long, unless --yes is given."""
+SHORT = ("reduce", "theorems", "zoo", "gallery", "atlas", "uniform", "bench")
+"""Those that do not take long. All others refuse what takes very long, unless --yes is given."""
 EXAMPLES = """[dim]Examples:[/]
   softmachine run palindrome abba
   softmachine run "1RB1LB_1LA1RZ"
@@ -146,7 +133,7 @@ def command(name: str | None = None) -> Any:
     app.callback(invoke_without_command=True)(softmachine)
     for each in (name,) if name in COMMANDS else COMMANDS:
         module = import_module(f"softmachine.cli.{each}")
-        app.command(each, cls=_Command, epilog=module.EXAMPLES)(_with_output(module.command, long=each in LONG))
+        app.command(each, cls=_Command, epilog=module.EXAMPLES)(_with_output(module.command, long=each not in SHORT))
     whole: Any = get_command(app)
     for each in (whole, *whole.commands.values()):
         _tidy(each)
