@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable
 from dataclasses import asdict, dataclass
-from itertools import count
 from pathlib import Path
 from typing import Annotated
 
@@ -16,7 +13,6 @@ from softmachine.cli.groups import Group
 from softmachine.cli.models import alphabet_line, noted, say_notes
 from softmachine.cli.options import file, switch, value
 from softmachine.cli.output import Output
-from softmachine.text import many
 
 EXAMPLES = """[dim]Examples:[/]
   softmachine dataset palindrome --up-to 6 -o palindrome.jsonl
@@ -84,7 +80,7 @@ def command(source: options.Source, *, path: File, asked: Asked, force: Force = 
 
     rows = api.dataset(source, **asdict(asked))
     with bar("rows", rows.total, output) as advance:
-        written = rows.save(path, force=force, advance=_allowed(rows.total, advance))
+        written = rows.save(path, force=force, advance=lambda: advance(1))
     if output.as_json:
         output.answer(written.to_json() | noted(rows.notes))
     else:
@@ -92,20 +88,3 @@ def command(source: options.Source, *, path: File, asked: Asked, force: Force = 
         if not output.quiet and (letters := alphabet_line(rows.codec.source)):
             output.say(f"  {letters}")
         say_notes(rows.notes, output)
-
-
-def _allowed(total: int | float, advance: Callable[[int], None]) -> Callable[[], None]:
-    """What is called after every row: a bar moves on, and soon it is known whether all rows take too long.
-
-    Where nobody knows how many there are (infinitely many), there are few.
-    """
-    from softmachine.estimates import Foresight
-
-    known = int(total) if math.isfinite(total) else 0
-    foresight, done = Foresight(known, f"writing {many(known, 'row')}", hint="ask for fewer words"), count(1)
-
-    def moved() -> None:
-        advance(1)
-        foresight.judge(next(done))
-
-    return moved

@@ -17,6 +17,7 @@ from softmachine.datasets.split import Split, lengths_in
 from softmachine.datasets.wishes import Group, Wishes
 from softmachine.datasets.writing import Written, writer_for
 from softmachine.errors import Remedy, UsageError
+from softmachine.estimates import consent, foreseen
 from softmachine.files import new_file
 from softmachine.languages.source import Source
 from softmachine.text import many
@@ -92,21 +93,32 @@ class Dataset:
         """
         return self._rows(self._judge())
 
-    def save(self, file: str | Path, *, force: bool = False, advance: Callable[[], None] = lambda: None) -> Written:
+    def save(
+        self,
+        file: str | Path,
+        *,
+        force: bool = False,
+        advance: Callable[[], None] = lambda: None,
+        yes: bool = False,
+    ) -> Written:
         """Write the rows to a file; how is told by its ending.
 
         Args:
             file: Where to: .jsonl, .csv or .parquet.
             force: Whether a file that is there is replaced.
             advance: Is called after every row.
+            yes: Whether to go on, even if it takes more than ten minutes.
 
         Raises:
             UsageError: As above, or if the file cannot be written. Then nothing is.
+            EffortError: Soon, if it takes too long and nobody said yes.
         """
         file = Path(file)
         write, judge, written = writer_for(file, force=force), self._judge(), Written(file, self.split.names)
-        with new_file(file, force=force) as scratch:
-            write(written.counted(self._rows(judge), advance), scratch)
+        total = self.total if math.isfinite(self.total) else 0  # where nobody knows how many there are, there are few
+        with consent(yes), new_file(file, force=force) as scratch:
+            rows = foreseen(self._rows(judge), total, f"writing {many(int(total), 'row')}", hint="ask for fewer words")
+            write(written.counted(rows, advance), scratch)
         written.left_out = len(judge.left_out)
         return written
 
