@@ -84,7 +84,14 @@ def _refused(machine: TuringMachine, why: str) -> ConstructionError:
 
 @dataclass(frozen=True)
 class AutomatonCodec(StartedCodec[TuringMachine]):
-    """A start token, then the word; at every position whether the word up to there is accepted."""
+    """A start token, then the word; at every position whether the word up to there is accepted.
+
+    Raises:
+        ConstructionError: If the machine is no finite automaton.
+    """
+
+    def __post_init__(self) -> None:
+        _ = self.automaton
 
     @cached_property
     def automaton(self) -> Automaton:
