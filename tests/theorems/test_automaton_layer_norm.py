@@ -12,7 +12,7 @@ import softmachine as sm
 from softmachine.errors import ConstructionError, PartedError
 from softmachine.languages.turing import TuringMachine, Verdict, execute
 from softmachine.model import Model
-from softmachine.theorems.automaton_layer_norm.tokens import Automaton
+from softmachine.theorems.automaton_layer_norm.tokens import Automaton, AutomatonCodec
 from softmachine.transformer.features import ceil_log2
 
 NAMES = ["parity", "divisible-by-three", "shell-game"]
@@ -131,3 +131,5 @@ def test_the_shell_game_moves_cups_in_every_way() -> None:
 def test_machines_that_are_no_automata_are_refused(name: str, reason: str) -> None:
     with pytest.raises(ConstructionError, match=reason):
         automaton(name)
+    with pytest.raises(ConstructionError, match=reason):  # at once, not when a word is read
+        AutomatonCodec(_machine(name))

@@ -112,7 +112,14 @@ class CausalRaspCodec(RaspCodec):
 
 @dataclass(frozen=True)
 class GeneratingRaspCodec(DecoderCodec[Program]):
-    """A start token, then the word, then what the program appends to it, up to its stop symbol."""
+    """A start token, then the word, then what the program appends to it, up to its stop symbol.
+
+    Raises:
+        ConstructionError: If the program has none.
+    """
+
+    def __post_init__(self) -> None:
+        _ = self.stop
 
     @property
     def start(self) -> str:
