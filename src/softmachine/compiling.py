@@ -13,7 +13,6 @@ from softmachine.estimates import consent
 from softmachine.languages.source import Source, with_letters_of
 from softmachine.loading import load
 from softmachine.model import Model
-from softmachine.signals.program import Program
 from softmachine.theorems import Theorem, theorem_for
 from softmachine.theorems.theorem import MOST_CONTEXT
 from softmachine.transformer.weights import Transformer
@@ -146,19 +145,17 @@ def soften(
         yes: Whether to go on, even if it takes more than ten minutes or half of the free memory.
 
     Raises:
-        ConstructionError: If no temperature, or not this one, is certified; it says why.
+        ConstructionError: If no temperature, or not this one, is certified, or if the weights of a model are not those
+            that its theorem compiles; the message gives the reason.
     """
-    from softmachine.certify import certify, soften_weights, softened
+    from softmachine.certify import certify_model, soften_weights
 
-    if isinstance(model, Transformer):
-        with consent(yes):
-            return soften_weights(model, length, sharpness)
     with consent(yes):
+        if isinstance(model, Transformer):
+            return soften_weights(model, length, sharpness)
         hard = model if isinstance(model, Model) else compile(model, attention="hard", length=length)
-        program = _certifiable(hard)
-        proof = certify(program, length, sharpness)
-    weights = compile_program(softened(program, proof))
-    return replace(hard, weights=weights, certified=length), proof
+        proof = certify_model(hard, length, sharpness)
+    return replace(hard, weights=proof.softened, certificate=proof), proof
 
 
 @overload
@@ -173,14 +170,9 @@ def certificate(
     model: Model | Source | str | Path | Transformer, *, length: int, sharpness: int | None = None, yes: bool = False
 ) -> Certificate | WeightCertificate:
     """The certificate of :func:`soften`; it may say that it does not hold."""
-    from softmachine.certify import certify, certify_weights
+    from softmachine.certify import certify_model, certify_weights
 
     with consent(yes):
         if isinstance(model, Transformer):
             return certify_weights(model, length, sharpness)
-        return certify(_certifiable(compile(model, attention="hard", length=length)), length, sharpness)
-
-
-def _certifiable(model: Model) -> Program:
-    """The signals with hard attention that a model was compiled from, in the variant that is certified."""
-    return model.theorem.signals(model.codec, model.theorem.certified)
+        return certify_model(compile(model, attention="hard", length=length), length, sharpness)

@@ -137,6 +137,10 @@ class ConstructionError(SoftmachineError):
     """A theorem does not apply to this object, or a gadget's assumption does not hold."""
 
 
+class BrokenPromiseError(SoftmachineError):
+    """A promise of a theorem about its signals does not hold on some input."""
+
+
 class PrecisionError(SoftmachineError):
     """An arithmetic cannot tell apart two numbers that differ and decide the run; going on would be a guess."""
 

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING
 
 from softmachine.codec import Codec
 from softmachine.languages.source import Source
 from softmachine.theorems.theorem import Theorem
 from softmachine.transformer.weights import Transformer
+
+if TYPE_CHECKING:
+    from softmachine.certify import Certificate
 
 
 @dataclass(frozen=True, repr=False)
@@ -20,8 +25,7 @@ class Model:
         theorem: What made it.
         length: The length that the weights were made for, if they depend on one; of a decoder, the number of
             positions, for the prompt and what follows it.
-        certified: The n up to which softmax is certified to do what hard attention does, if it was softened with a
-            certificate: the length of an input, and of a decoder the last position that it reads.
+        certificate: The certificate that softmax does what hard attention does, if it was softened with one.
         notes: What every answer from this model has to say.
     """
 
@@ -29,8 +33,22 @@ class Model:
     codec: Codec[Source]
     theorem: Theorem
     length: int | None = None
-    certified: int | None = None
+    certificate: Certificate | None = field(default=None, repr=False)
     notes: tuple[str, ...] = ()
+
+    @cached_property
+    def proof(self) -> Certificate | None:
+        """The certificate, if it is about these weights: None if they were changed since."""
+        if self.certificate is None:
+            return None
+        from softmachine.transformer.digest import digest
+
+        return self.certificate if self.certificate.soft == digest(self.weights) else None
+
+    @property
+    def certified(self) -> int | None:
+        """The n that softmax is certified for: the length of an input, or the last position that a decoder reads."""
+        return None if self.proof is None else self.proof.length
 
     @property
     def name(self) -> str:

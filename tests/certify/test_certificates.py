@@ -13,7 +13,7 @@ import pytest
 
 import softmachine as sm
 from softmachine import zoo
-from softmachine.certify import Certificate, certify, softened
+from softmachine.certify import Certificate, certify
 from softmachine.certify.budget import budget
 from softmachine.certify.certificate import with_softmax
 from softmachine.certify.measure import measure
@@ -74,7 +74,7 @@ def certified_formula_is_right(seed: int, depth: int, exhaustive: int, longest: 
     program = hard(formula, vision)
     certificate = certify(program, length)
     assert certificate.holds
-    engine, errors = DenseEngine(compile_program(softened(program, certificate))), HeadErrors(program, certificate)
+    engine, errors = DenseEngine(certificate.softened), HeadErrors(program, certificate)
     known = vision is Vision.ENCODER
     for n in (*range(1, exhaustive + 1), length):
         words = [*product("ab", repeat=n)] if n <= exhaustive else [tuple(chooser.choices("ab", k=n))]
@@ -90,7 +90,7 @@ class HeadErrors:
     """How far each coordinate that a head writes is from what hard attention writes, against what the budget allows."""
 
     def __init__(self, program: Program, certificate: Certificate) -> None:
-        hard, soft = compile_program(program), compile_program(softened(program, certificate))
+        hard, soft = compile_program(program), certificate.softened
         assert hard.coordinates == soft.coordinates
         rows = {row.head: row.error_out for row in certificate.rows}
         self.places = [place for place, name in enumerate(hard.coordinates) if name in rows]
@@ -256,7 +256,7 @@ def test_a_head_that_only_a_relation_scores_gets_the_scale_of_the_certificate() 
     last = attend("last", value=bit, bias=Nearness(), gap=1, single=True)
     program = recogniser("last", (START, "a", "b"), named("seen", last))
     certificate = certify(program, 5)
-    (head,) = compile_program(softened(program, certificate)).heads
+    (head,) = certificate.softened.heads
     assert certificate.holds
     assert head.weighting == softmax(certificate.sharpness)
 

@@ -9,7 +9,7 @@ from itertools import product
 import pytest
 
 import softmachine as sm
-from softmachine.certify import certify, softened
+from softmachine.certify import certify
 from softmachine.certify.tieless import tieless
 from softmachine.compiler import compile_program
 from softmachine.engines.dense.engine import DenseEngine
@@ -77,7 +77,7 @@ def test_softmax_decides_as_unique_hard_heads_do(told: bool) -> None:
     for seed in range(15):
         program, length = random_heads(seed, told=told), 9
         certificate = certify(program, length)
-        soft = compile_program(softened(program, certificate))
+        soft = certificate.softened
         assert certificate.holds
         assert all(head.weighting.choice is Choice.SOFTMAX for head in soft.heads)
         for n in (1, 4, length):
@@ -99,7 +99,7 @@ def test_the_head_that_stayed_hard_is_soft(weighting: Weighting, looped: bool) -
     picked = loop("turn", times=2, carry=bit, body=pick) if looped else pick(bit)
     program = recogniser("picky", (START, "a", "b"), picked.known(BIT))
     certificate = certify(program, 6)
-    (head,) = compile_program(softened(program, certificate)).heads
+    (head,) = certificate.softened.heads
     assert certificate.holds
     assert head.weighting.choice is Choice.SOFTMAX
     assert str(head.weighting.scale) == f"{certificate.sharpness}(i+1)²"
@@ -151,7 +151,7 @@ def test_formulas_by_unique_hard_attention_are_right_when_softened(block: int) -
         specification = Specification(name="formula", formula=formula, alphabet=("a", "b"))
         program = signals(specification)
         certificate = certify(program, 10)
-        soft = DenseEngine(compile_program(softened(program, certificate)))
+        soft = DenseEngine(certificate.softened)
         assert certificate.holds
         told = not fragment(core(formula)).past
         words = [word for n in range(1, 5) for word in product("ab", repeat=n)]

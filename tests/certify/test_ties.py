@@ -11,7 +11,7 @@ from itertools import product
 
 import pytest
 
-from softmachine.certify import Certificate, certify, softened
+from softmachine.certify import Certificate, certify
 from softmachine.certify.budget import TIES, budget
 from softmachine.certify.certificate import with_softmax
 from softmachine.certify.ties import sharpness_for_ties, uneven
@@ -22,6 +22,7 @@ from softmachine.signals import Program, Signal, attend, constant, loop, stack, 
 from softmachine.signals.kinds import real
 from softmachine.transformer.attention import Mask
 from softmachine.transformer.features import Feature
+from softmachine.transformer.weights import Transformer
 from tests.sources.selectors import SINK, Number, Selectors, random_number
 
 ENDS = (Mask.ALL, Mask.CAUSAL)
@@ -100,7 +101,7 @@ def words(seed: int, length: int) -> Iterator[list[str]]:
 
 def measured(program: Program, certificate: Certificate, sequences: list[list[str]]) -> dict[str, float]:
     """For each head, how far what it writes is from what hard attention writes, as balls enclose it."""
-    hard, soft = compile_program(program), compile_program(softened(program, certificate))
+    hard, soft = compile_program(program), certificate.softened
     length = len(sequences[0]) - 1
     exact = DenseEngine(hard, "exact").residual_stream(sequences, length).value
     balls = DenseEngine(soft, "ball").residual_stream(sequences, length).value
@@ -149,7 +150,7 @@ def budgeted_selectors_are_right(seed: int, mask: Mask, depth: int, length: int)
     allowed = {row.head: row.error_out for row in certificate.rows}
     for head, error in measured(program, certificate, sequences).items():
         assert error <= allowed[head], (seed, head)
-    soft = DenseEngine(compile_program(softened(program, certificate)))
+    soft = DenseEngine(certificate.softened)
     for word, said in zip(inputs, soft.answers(sequences, length), strict=True):
         assert said[1:] == [str(x) for x in number.of(word)], (seed, word)
 
@@ -204,8 +205,8 @@ def in_doubt(doubt: int, *, turns: int = 0) -> Program:
     return Program("most", (SINK, "a", "b"), ("false", "true"), logits, Fraction(1, 3))
 
 
-def scales(program: Program) -> dict[str, Fraction | Feature]:
-    return {head.name: head.weighting.scale for head in compile_program(program).heads}
+def scales(weights: Transformer) -> dict[str, Fraction | Feature]:
+    return {head.name: head.weighting.scale for head in weights.heads}
 
 
 def test_a_head_that_takes_means_may_have_a_scale_of_its_own() -> None:
@@ -215,8 +216,7 @@ def test_a_head_that_takes_means_may_have_a_scale_of_its_own() -> None:
     share = certificate.rows[-1]
     assert (share.head, share.lemma, share.scale) == ("share", TIES, Fraction(8))
     assert "scale up to 16 / gap" in certificate.claim
-    assert scales(softened(program, certificate)) == {"nothing": 16, "share": 8}
-    assert scales(softened(in_doubt(1000), certificate)) == {"nothing": 16, "share": 8}, "also another object"
+    assert scales(certificate.softened) == {"nothing": 16, "share": 8}
 
 
 def test_a_scale_of_its_own_does_better() -> None:
@@ -234,7 +234,7 @@ def test_in_a_loop_a_head_has_one_scale(turns: int) -> None:
     program = in_doubt(100, turns=turns)
     certificate = certify(program, 3, 12)
     assert certificate.holds
-    hard, soft = compile_program(program), compile_program(softened(program, certificate))
+    hard, soft = compile_program(program), certificate.softened
     sequences = [[SINK, *word] for word in product("ab", repeat=3)]
     place = hard.coordinates.index("turn")
     exact = DenseEngine(hard, "exact").residual_stream(sequences).value[..., place]
@@ -245,9 +245,9 @@ def test_in_a_loop_a_head_has_one_scale(turns: int) -> None:
 
 def test_where_no_scale_does_it_says_so() -> None:
     with pytest.raises(ConstructionError, match=r"'share' takes a mean of keys whose .* at no scale up to 16 / gap"):
-        softened(in_doubt(10**6), certify(in_doubt(10**6), 3, 16))
+        certify(in_doubt(10**6), 3, 16).softened  # noqa: B018
     with pytest.raises(ConstructionError, match=r"'share': errors of the scores up to 1e\+03 use up the gap 1"):
-        softened(in_doubt(10**6), certify(in_doubt(10**6), 3, 8))
+        certify(in_doubt(10**6), 3, 8).softened  # noqa: B018
 
 
 def test_there_are_errors_for_which_no_scale_does() -> None:

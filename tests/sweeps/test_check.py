@@ -26,8 +26,9 @@ from softmachine.languages.source import Source
 from softmachine.languages.words import ordered_words_from, words_from
 from softmachine.sweeps import check as sweeps
 from softmachine.sweeps.check import Checking, Wanted
-from softmachine.sweeps.recipe import Recipe, weights_digest
+from softmachine.sweeps.recipe import Recipe
 from softmachine.theorems import theorem_for
+from softmachine.transformer.digest import digest
 from softmachine.words import count_words, random_words, words_of
 from softmachine.workers import Crew, in_parts
 from tests.cli.conftest import Cli, cli  # noqa: F401 - a fixture
@@ -90,7 +91,7 @@ def test_a_recipe_makes_the_same_weights(model: dict[str, object]) -> None:
     assert recipe is not None
     again = recipe.model()
     assert again.codec == made.codec
-    assert weights_digest(again.weights) == weights_digest(made.weights)
+    assert digest(again.weights) == digest(made.weights)
 
 
 def test_the_first_mistake_ends_it_with_the_same_report(counting: sm.Model) -> None:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import partial
 from math import isfinite
+from typing import TYPE_CHECKING
 
 from softmachine.certify.budget import Budget, budget, is_uniform, least_gap, require_average_hard
 from softmachine.certify.theorem26 import Theorem26, theorem26
@@ -19,8 +20,13 @@ from softmachine.signals.primitives import Attention, Loop
 from softmachine.signals.program import Program
 from softmachine.signals.signal import Node, inputs_first, rewritten
 from softmachine.transformer.attention import softmax
+from softmachine.transformer.digest import digest
 from softmachine.transformer.features import Feature, Monomial
+from softmachine.transformer.weights import Transformer
 from softmachine.views import html_table
+
+if TYPE_CHECKING:
+    from softmachine.certify.promises import PromiseTest
 
 MOST = 4096
 """No scaled gap larger than this is tried; float64 has no use for one above 745."""
@@ -41,12 +47,31 @@ class Certificate(Budget):
         sharpness: The scale of a head is this, divided by the gap of its scores; or less, and then its row says so.
         theorem: What Theorem 26 would ask for, from the weights alone.
         gap: The smallest gap of any head at this length; None if no head chooses.
+        hard: The digest of the weights with hard attention.
+        weights: The weights with softmax attention; None if the certificate does not hold.
+        soft: Their digest.
+        promises: The inputs on which the promises of a plug-in were tested; None if the theorem is bundled.
     """
 
     length: int
     sharpness: int
     theorem: Theorem26
     gap: Fraction | None
+    hard: str
+    weights: Transformer | None = field(repr=False, compare=False)
+    soft: str | None
+    promises: PromiseTest | None = None
+
+    @property
+    def softened(self) -> Transformer:
+        """The softmax transformer that the certificate is about.
+
+        Raises:
+            ConstructionError: If the certificate does not hold.
+        """
+        if self.weights is None:
+            raise ConstructionError(f"the certificate does not hold: {self.why}")
+        return self.weights
 
     @property
     def temperature(self) -> float | None:
@@ -64,6 +89,8 @@ class Certificate(Budget):
             "error_budget": [row.to_json() for row in self.rows],
             "holds": self.holds,
             "why": None if self.holds else self.why,
+            "digests": {"hard": self.hard, "soft": self.soft},
+            **({} if self.promises is None else {"promises": self.promises.to_json()}),
         }
 
     @property
@@ -101,7 +128,8 @@ class Certificate(Budget):
     def __str__(self) -> str:
         widths = [max(map(len, column)) for column in zip(*self.table, strict=True)]
         lines = ["  ".join(map(str.ljust, cells, widths)).rstrip() for cells in self.table]
-        return "\n  ".join([self.claim, *lines, self.theorem.beside(self.sharpness), self.result])
+        tested = [] if self.promises is None else [str(self.promises)]
+        return "\n  ".join([self.claim, *lines, self.theorem.beside(self.sharpness), *tested, self.result])
 
     def _repr_html_(self) -> str:
         head, *rows = self.table
@@ -118,7 +146,7 @@ def certify(program: Program, length: int, sharpness: int | None = None) -> Cert
         raise UsageError(f"there is no input of length {length}")
     if sharpness is not None and sharpness < 1:
         raise UsageError(f"a sharpness of {sharpness} prefers no key to another", hint="leave it out, or say 1 or more")
-    program = tieless(program)
+    original, program = program, tieless(program)
     _allow(program, length)
     chosen = sharpness if sharpness is not None else _smallest(program, length)
     gap = smallest_gap(program, length)
@@ -130,7 +158,11 @@ def certify(program: Program, length: int, sharpness: int | None = None) -> Cert
     found = budget(program, length, chosen)
     scales = {node.name: _scale(node, found.own.get(node, chosen)) for node in heads if not is_uniform(node)}
     rows = tuple(replace(row, layer=layers.get(row.head), scale=scales.get(row.head)) for row in found.rows)
-    return Certificate(rows, found.margin, found.failure, length, chosen, theorem, gap, own=found.own)
+    hard = digest(transformer if program is original else compile_program(original))
+    weights = compile_program(with_softmax(program, chosen, found.own)) if found.holds else None
+    soft = None if weights is None else digest(weights)
+    facts = (length, chosen, theorem, gap, hard, weights, soft)
+    return Certificate(rows, found.margin, found.failure, *facts, own=found.own)
 
 
 def _allow(program: Program, length: int) -> None:
@@ -174,20 +206,6 @@ def smallest_gap(program: Program, length: int) -> Fraction | None:
     """The smallest gap that any head promises, at any position of an input of this length."""
     gaps = [node.gap for node in inputs_first(program.logits.forms) if isinstance(node, Attention) and node.gap]
     return min((least_gap(gap, length) for gap in gaps), default=None)
-
-
-def softened(program: Program, certificate: Certificate) -> Program:
-    """The signals with softmax that a certificate speaks of.
-
-    Raises:
-        ConstructionError: If the certificate does not hold.
-    """
-    if not certificate.holds:
-        raise ConstructionError(f"the certificate does not hold: {certificate.why}")
-    program = tieless(program)
-    # Found anew: the program may be another object than the one that was certified.
-    own = budget(program, certificate.length, certificate.sharpness).own
-    return with_softmax(program, certificate.sharpness, own)
 
 
 def with_softmax(program: Program, sharpness: int, own: Mapping[Node, Fraction] | None = None) -> Program:

@@ -23,6 +23,7 @@ from softmachine.certify.untied import slope, untied
 from softmachine.errors import ConstructionError, UsageError
 from softmachine.text import many
 from softmachine.transformer.attention import softmax
+from softmachine.transformer.digest import digest
 from softmachine.transformer.weights import Head, Layer, Transformer
 from softmachine.views import html_table
 
@@ -64,6 +65,8 @@ class WeightCertificate:
         sharpness: The scale of a head is this, divided by its gap.
         theorem: What Theorem 26 asks for.
         why: Why it does not hold; None if it does.
+        hard: The digest of the weights with hard attention.
+        soft: That of the weights with softmax attention.
     """
 
     length: int
@@ -74,6 +77,8 @@ class WeightCertificate:
     sharpness: int
     theorem: Theorem26
     why: str | None
+    hard: str
+    soft: str
 
     @property
     def holds(self) -> bool:
@@ -125,6 +130,7 @@ class WeightCertificate:
             "heads": [dict(zip(self.table[0], row, strict=True)) for row in self.table[1:]],
             "holds": self.holds,
             "why": self.why,
+            "digests": {"hard": self.hard, "soft": self.soft},
         }
 
     def __str__(self) -> str:
@@ -286,6 +292,8 @@ class _Softening:
             chosen,
             theorem,
             self._problem(chosen, theorem),
+            digest(self.hard),
+            digest(self.soft(chosen)),
         )
 
     def _heads(self) -> list[tuple[int, Head]]:

@@ -102,6 +102,7 @@ class Report:
         disagreements: The inputs on which the model is wrong.
         seconds: How long it took.
         notes: What every answer from the model has to say.
+        broken_promise: The promise of the theorem about its signals that does not hold, with the input.
     """
 
     inputs: int
@@ -109,11 +110,12 @@ class Report:
     disagreements: tuple[Disagreement, ...]
     seconds: float
     notes: tuple[str, ...] = ()
+    broken_promise: str | None = None
 
     @property
     def holds(self) -> bool:
-        """Whether the model agreed on every input."""
-        return not self.disagreements
+        """Whether the model agreed on every input, and no promise was found broken."""
+        return not self.disagreements and self.broken_promise is None
 
     def __bool__(self) -> bool:
         return self.holds
@@ -127,6 +129,7 @@ class Report:
             "disagreement_count": len(self.disagreements),
             "disagreements": [problem.to_json() for problem in self.disagreements[:most]],
             **({"notes": list(self.notes)} if self.notes else {}),
+            **({"broken_promise": self.broken_promise} if self.broken_promise else {}),
             "seconds": round(self.seconds, 6),
         }
 
@@ -150,6 +153,8 @@ class Report:
     def __str__(self) -> str:
         found = many(len(self.disagreements), "disagreement") if self.disagreements else "no disagreement"
         said = "".join(f"; {note}" for note in self.notes)
+        if self.broken_promise:
+            said += f"\nbroken promise: {self.broken_promise}"
         return f"{many(self.inputs, 'input')}, {many(self.tokens, 'token')}, {found} ({self.seconds:.1f} s){said}"
 
 

@@ -9,7 +9,7 @@ from itertools import islice
 from pathlib import Path
 
 from softmachine import zoo
-from softmachine.certify import certify, softened
+from softmachine.certify import certify_theorem, require_theorem_weights
 from softmachine.codec import Codec, DecoderCodec
 from softmachine.compiler import compile_program
 from softmachine.errors import ConstructionError, InputError, PrecisionError, UsageError
@@ -111,19 +111,17 @@ def _softened(model: Model, length: int, form: StockFormat, tell: Tell) -> Model
     if model.attention == "soft" or not any(choosing):
         return model
     tell(f"certifying for {length:,} positions")
-    theorem = model.theorem
-    program = theorem.signals(model.codec, theorem.certified)
+    require_theorem_weights(model)
     try:
-        proof = certify(program, length, SHARPNESS)
+        proof = certify_theorem(model, length, SHARPNESS)
         if not proof.holds:
-            least = certify(program, length)
-            proof = certify(program, length, 1 << (least.sharpness - 1).bit_length())
+            least = certify_theorem(model, length)
+            proof = certify_theorem(model, length, 1 << (least.sharpness - 1).bit_length())
     except ConstructionError:
-        if "soft" not in theorem.attentions:
+        if "soft" not in model.theorem.attentions:
             raise
-        return replace(model, weights=compile_program(theorem.signals(model.codec, "soft")))
-    tell("compiling with softmax")
-    return replace(model, weights=compile_program(softened(program, proof)))
+        return replace(model, weights=compile_program(model.theorem.signals(model.codec, "soft")))
+    return replace(model, weights=proof.softened, certificate=proof)
 
 
 def _words(model: Model, length: int) -> Iterator[tuple[str, ...]]:

@@ -13,6 +13,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import NoReturn
 
+from softmachine.certify import certify_theorem
 from softmachine.errors import Place, SoftmachineError, SourceError, UsageError
 from softmachine.exports import version1
 from softmachine.exports.folder import new_folder
@@ -50,12 +51,13 @@ def save(model: Model, folder: Path, *, force: bool = False) -> None:
     if problem := _foreign(model):
         raise UsageError(f"{model.name!r} cannot be saved: {problem}")
     names, tensors = to_data(model.weights)
+    proof = model.proof
     facts = {
         "format": FORMAT,
         "version": VERSION,
         "theorem": theorem.name,
         "length": model.length,
-        **({} if model.certified is None else {"certified": model.certified}),
+        **({} if proof is None else {"certified": proof.length, "certificate": proof.to_json()}),
         **({"notes": list(model.notes)} if model.notes else {}),
         "source": written_source(model.source, theorem),
         "weights": names,
@@ -203,7 +205,32 @@ def _model(facts: Json, tensors: Mapping[str, Array]) -> Model:
     theorem, source = made_from(str(data["theorem"]), data["source"])
     length, certified = _length(data["length"]), _length(data.get("certified"))
     weights = transformer_from(data["weights"], tensors, (*FEATURES, *theorem.features))
-    return Model(weights, theorem.codec_for(source, length), theorem, length, certified, notes)
+    model = Model(weights, theorem.codec_for(source, length), theorem, length, notes=notes)
+    return model if certified is None else _with_certificate(model, certified, data.get("certificate"))
+
+
+def _with_certificate(model: Model, length: int, stored: Json | None) -> Model:
+    """The model with its certificate, which is made again: what a file claims is no proof.
+
+    Args:
+        model: The model, with softmax attention.
+        length: The length that it was certified for.
+        stored: The certificate as it was written; None in folders that were written without one.
+
+    Raises:
+        SourceError: If there is no such certificate, or it is about other weights.
+    """
+    proof = certify_theorem(model, length, None if stored is None else stored["sharpness"])
+    model = replace(model, certificate=proof)
+    facts = proof.to_json()
+    claims = {} if stored is None else {key: stored[key] for key in ("length", "sharpness", "digests", "holds")}
+    if model.proof is None or any(facts[key] != claim for key, claim in claims.items()):
+        raise SourceError(
+            f"the folder claims that softmax is certified to {length:,}, but the certificate of these weights, made "
+            "again, does not confirm it",
+            hint="compile the source again, and soften it",
+        )
+    return model
 
 
 def made_from(name: str, written: Mapping[str, str] | None) -> tuple[Theorem, Source]:

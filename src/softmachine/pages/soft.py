@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from softmachine.certify import certify
-from softmachine.errors import ConstructionError, UsageError
+from softmachine.certify import certify_model
+from softmachine.errors import BrokenPromiseError, ConstructionError, UsageError
 from softmachine.inspection.inspection import is_exact
 from softmachine.model import Model
 from softmachine.pages.numbers import Json
@@ -45,8 +45,8 @@ def soft(model: Model, positions: range, length: int | None) -> Json:
         return {"own": True, "certified": model.certified, "sharpness": 1, "scales": {}}
     certified = positions.stop - 1 if length is None else length
     try:
-        proof = certify(model.theorem.signals(model.codec, model.theorem.certified), certified)
-    except ConstructionError as problem:
+        proof = certify_model(model, certified)
+    except (BrokenPromiseError, ConstructionError) as problem:
         return {"own": False, "certified": None, "sharpness": None, "scales": {}, "note": problem.message}
     known = {row.head: row.scale for row in proof.rows if row.scale is not None}
     missing = [head.name for head in choosing if head.name not in known]

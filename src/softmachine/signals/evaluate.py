@@ -1,11 +1,11 @@
 """Exact evaluation of a signal graph on a token sequence: the oracle of the compiler.
 
-Written to be read. Every kind, gap and tie that an author promised is checked on the way.
+Written to be read. Every kind, gap, tie and rounding that an author promised is checked on the way.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from math import isqrt
 
@@ -22,13 +22,15 @@ from softmachine.signals.primitives import (
     Unit,
     outside_loops,
 )
-from softmachine.signals.signal import Affine, Node, Signal, inputs_first
+from softmachine.signals.signal import Affine, Atom, Node, Signal, inputs_first
 from softmachine.transformer.attention import Choice
 from softmachine.transformer.features import Feature
 
 Vector = tuple[Fraction, ...]
 Column = list[Vector]
 """A vector at every position."""
+TOLERANCE = Fraction(1, 4)
+"""The largest error that a rounding gadget removes (Lemma 9 of "Simulating Hard Attention Using Soft Attention")."""
 
 
 def evaluate(signal: Signal, tokens: Sequence[str], length: int | None = None) -> Column:
@@ -79,7 +81,9 @@ class _Evaluation:
             case Norm():
                 return [_normalised(node, row) for row in self.forms(node.forms)]
             case Named():
-                return self.forms(node.forms)
+                column = self.forms(node.forms)
+                self.check_restores(node, column)
+                return column
             case Attention():
                 return self.attention(node)
             case Loop():
@@ -153,11 +157,44 @@ class _Evaluation:
         if not all(promised.values()):
             raise ConstructionError(f"head {node.name!r} at position {i}: its scores do not fall as promised")
 
+    def check_restores(self, node: Named, column: Column) -> None:
+        """Check that the forms are rounded values: moving what they restore by 1/4, atom by atom, changes nothing.
+
+        Atoms that are looked up, from tokens and positions, have no errors.
+        """
+        factors: dict[Atom, Fraction] = {}
+        for atom, factor in (term for form in node.restores for term in form.terms.items()):
+            if not isinstance(atom[0], Token | Position):
+                factors[atom] = max(factors.get(atom, Fraction(0)), abs(factor))
+        units = {unit for unit in inputs_first(node.forms, _inputs_of_unit) if isinstance(unit, Unit)}
+        for (source, k), factor in factors.items():
+            exact = {known: values for known, values in self.values.items() if known not in units or known is source}
+            for error in (TOLERANCE / factor, -TOLERANCE / factor):
+                moved = [(*row[:k], row[k] + error, *row[k + 1 :]) for row in self.values[source]]
+                inexact = _Evaluation(self.tokens, self.length, {**exact, source: moved})
+                for unit in inputs_first(node.forms, outside_loops, inexact.values):
+                    inexact.values[unit] = inexact.compute(unit)
+                for i, (found, right) in enumerate(zip(inexact.forms(node.forms), column, strict=True)):
+                    if found != right:
+                        raise ConstructionError(
+                            f"{node.name!r} at position {i} does not restore {source.label(k)}: an error of {error} "
+                            f"there changes {_shown(right)} to {_shown(found)}"
+                        )
+
     def check_kinds(self, node: Node, column: Column) -> None:
         for i, row in enumerate(column):
             for k, (value, kind) in enumerate(zip(row, node.kinds, strict=True)):
                 if not kind.admits(value, i, len(self.tokens)):
                     raise ConstructionError(f"{node.label(k)} is {value} at position {i}; promised was {kind}")
+
+
+def _inputs_of_unit(node: Node) -> Iterable[Affine]:
+    """The forms that a unit reads; nothing of other nodes."""
+    return node.forms if isinstance(node, Unit) else ()
+
+
+def _shown(row: Vector) -> str:
+    return ", ".join(map(str, row))
 
 
 def _normalised(node: Norm, row: Vector) -> Vector:

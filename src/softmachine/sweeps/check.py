@@ -11,12 +11,13 @@ from itertools import islice
 from pathlib import Path
 
 from softmachine.arithmetic import Arithmetic
+from softmachine.certify.promises import check_plugin_promises
 from softmachine.engines import check
 from softmachine.engines.check import Disagreement, Report
 from softmachine.engines.dense.engine import DenseEngine
 from softmachine.engines.engine import require_steps
 from softmachine.engines.sweep import Sweep
-from softmachine.errors import Place, SourceError, UsageError
+from softmachine.errors import BrokenPromiseError, Place, SourceError, UsageError
 from softmachine.estimates import consent, consented
 from softmachine.model import Model
 from softmachine.progress import Tell, nobody
@@ -140,12 +141,23 @@ class Checking:
 
     def __iter__(self) -> Iterator[Part]:
         began = time.perf_counter()
+        self._check_promises()
         with self._opened() as journal, closing(self._parts(journal)) as found:
             for part in found:
                 self.report = replace(self.report.joined(self._read(part)), seconds=time.perf_counter() - began)
                 yield part
                 if self.wanted.first and not self.report.holds:
                     return
+
+    def _check_promises(self) -> None:
+        """Check those of a plug-in: a certificate would rest on them."""
+        try:
+            tested = check_plugin_promises(self.model, self.sweep.longest)
+        except BrokenPromiseError as error:
+            self.report = replace(self.report, broken_promise=error.message)
+        else:
+            notes = self.report.notes if tested is None else (*self.report.notes, str(tested))
+            self.report = replace(self.report, notes=notes)
 
     def _parts(self, journal: Journal | None) -> Generator[Part, None, None]:
         hands, known = self.crew.size if self.crew else 1, journal.count if journal else 0

@@ -7,19 +7,16 @@ made or changed in another way, as those of a folder may be: such a model stays 
 
 from __future__ import annotations
 
-import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
-from hashlib import sha256
 
 from softmachine import __version__
-from softmachine.certify import certify, softened
+from softmachine.certify import certify_theorem
 from softmachine.compiler import compile_program
 from softmachine.errors import MismatchError, Remedy, UsageError
 from softmachine.exports.native import made_from, written_source
-from softmachine.exports.native_data import to_data
 from softmachine.model import Model
-from softmachine.transformer.weights import Transformer
+from softmachine.transformer.digest import digest
 
 
 @dataclass(frozen=True)
@@ -31,7 +28,7 @@ class Recipe:
         source: The source, as text: its language, its name, its text; nothing if the theorem is about one object.
         attention: The kind of attention.
         length: The length that the weights are made for.
-        certified: The length that softmax is certified for.
+        certified: The length that softmax is certified for, and the sharpness.
         digest: That of the weights.
         version: That of softmachine.
     """
@@ -40,22 +37,22 @@ class Recipe:
     source: tuple[tuple[str, str], ...] | None
     attention: str
     length: int | None
-    certified: int | None
+    certified: tuple[int, int] | None
     digest: str
     version: str = __version__
 
     @staticmethod
     def of(model: Model) -> Recipe | None:
-        """The recipe of a model; None if there is no text or digest of it."""
+        """The recipe of a model; None if there is no text of it."""
         try:
             written = written_source(model.source, model.theorem)
-            digest = weights_digest(model.weights)
         except UsageError:
             return None
         theorem = model.theorem
         attention = model.attention if model.attention in theorem.attentions else theorem.attentions[0]
         source = None if written is None else tuple(written.items())
-        return Recipe(theorem.name, source, attention, model.length, model.certified, digest)
+        certified = None if model.proof is None else (model.proof.length, model.proof.sharpness)
+        return Recipe(theorem.name, source, attention, model.length, certified, digest(model.weights))
 
     def model(self) -> Model:
         """The model, made once in a process.
@@ -69,7 +66,7 @@ class Recipe:
                 hint="install the same version wherever workers run",
             )
         model = _made(self)
-        found = weights_digest(model.weights)
+        found = digest(model.weights)
         if found != self.digest:
             name = model.name
             raise MismatchError(
@@ -86,23 +83,8 @@ class Recipe:
 def _made(recipe: Recipe) -> Model:
     theorem, source = made_from(recipe.theorem, None if recipe.source is None else dict(recipe.source))
     codec = theorem.codec_for(source, recipe.length)
+    model = Model(compile_program(theorem.signals(codec, recipe.attention)), codec, theorem, recipe.length)
     if recipe.certified is None:
-        program = theorem.signals(codec, recipe.attention)
-    else:
-        hard = theorem.signals(codec, theorem.certified)
-        program = softened(hard, certify(hard, recipe.certified))
-    return Model(compile_program(program), codec, theorem, recipe.length, recipe.certified)
-
-
-def weights_digest(weights: Transformer) -> str:
-    """The digest of weights and of their names.
-
-    Raises:
-        UsageError: If a number of them does not fit in 64 bits.
-    """
-    names, tensors = to_data(weights)
-    hashed = sha256(json.dumps(names, sort_keys=True).encode())
-    for name, tensor in sorted(tensors.items()):
-        hashed.update(f"{name} {tensor.shape} {tensor.dtype.str}".encode())
-        hashed.update(tensor.tobytes())
-    return hashed.hexdigest()
+        return model
+    proof = certify_theorem(model, *recipe.certified)
+    return replace(model, weights=proof.softened, certificate=proof)

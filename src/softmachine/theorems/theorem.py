@@ -144,6 +144,11 @@ class Theorem:
         return isinstance(item, self.source) if isinstance(self.source, type) else item == self.source
 
     @property
+    def is_bundled(self) -> bool:
+        """Whether it comes with softmachine, whose test suite tests its promises; else it is a plug-in."""
+        return self.signals.__module__.startswith("softmachine.")
+
+    @property
     def language(self) -> str:
         """The name of the source language."""
         return self.source.language

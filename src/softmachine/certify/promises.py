@@ -1,0 +1,178 @@
+"""Promises of theorems, tested: a certificate rests on gaps, ties, roundings and margins that an author states.
+
+Those of bundled theorems are tested in the test suite. Those of a plug-in are tested here before a certificate is
+made: its signals are evaluated exactly, with all promises, on every short input and on random longer ones.
+"""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+from softmachine.certify.certificate import Certificate, certify
+from softmachine.codec import Codec, DecoderCodec, Prompt, SegmentedCodec
+from softmachine.compiler import compile_program
+from softmachine.errors import BrokenPromiseError, ConstructionError, OutgrownError, Remedy
+from softmachine.model import Model
+from softmachine.signals.evaluate import evaluate
+from softmachine.signals.program import Program
+from softmachine.text import many
+from softmachine.transformer.digest import digest
+from softmachine.words import Word, words_of
+
+MAX_SECONDS = 2.0
+"""Half of it is for all short inputs, half for random ones."""
+MAX_SHORT, MAX_RANDOM = 4, 64
+"""The longest of the short inputs, which are all evaluated, and of the random ones."""
+SAMPLE = 200
+
+
+@dataclass(frozen=True)
+class PromiseTest:
+    """The inputs on which all promises of a program hold.
+
+    Args:
+        short: The number of inputs that were enumerated.
+        complete: All inputs up to this length are among them; -1 if none.
+        sampled: The number of random inputs.
+        longest: The length of the longest input.
+    """
+
+    short: int
+    complete: int
+    sampled: int
+    longest: int
+
+    def to_json(self) -> dict[str, int]:
+        """As plain data."""
+        return dict(vars(self))
+
+    def __str__(self) -> str:
+        every = f"all up to length {self.complete}, " if self.complete >= 0 else ""
+        tried = many(self.short + self.sampled, "input")
+        return f"promises evaluated exactly on {tried}: {every}{self.sampled} at random up to length {self.longest}"
+
+
+def certify_model(model: Model, length: int, sharpness: int | None = None) -> Certificate:
+    """The certificate of a model with hard attention, whose weights are those that its theorem compiles.
+
+    Raises:
+        BrokenPromiseError: If a promise does not hold.
+        ConstructionError: If the weights are others, or no sharpness is certified.
+    """
+    require_theorem_weights(model)
+    return certify_theorem(model, length, sharpness)
+
+
+def certify_theorem(model: Model, length: int, sharpness: int | None = None) -> Certificate:
+    """The certificate of what a model's theorem makes of its source, whatever the weights of the model are.
+
+    Raises:
+        BrokenPromiseError: If a promise does not hold.
+        ConstructionError: If no sharpness is certified.
+    """
+    tested = check_plugin_promises(model, length)
+    program = model.theorem.signals(model.codec, model.theorem.certified)
+    return replace(certify(program, length, sharpness), promises=tested)
+
+
+def check_plugin_promises(model: Model, length: int) -> PromiseTest | None:
+    """Check the promises of a theorem that is a plug-in and has hard attention; None for others.
+
+    Raises:
+        BrokenPromiseError: If a promise does not hold.
+    """
+    theorem = model.theorem
+    if theorem.is_bundled or "hard" not in theorem.attentions:
+        return None
+    return check_promises(theorem.signals(model.codec, theorem.certified), model.codec, length)
+
+
+def require_theorem_weights(model: Model) -> None:
+    """Require the weights that a model's theorem compiles its source to, with hard attention.
+
+    Raises:
+        ConstructionError: If they are others: promises about them are unknown.
+    """
+    theorem, found = model.theorem, digest(model.weights)
+    for attention in dict.fromkeys((*theorem.attentions, theorem.certified)):
+        weights = compile_program(theorem.signals(model.codec, attention))
+        if weights.attention == "hard" and digest(weights) == found:
+            return
+    raise ConstructionError(
+        f"the weights of {model.name!r} are not those that the theorem {theorem.name} compiles: its certificate would "
+        "be about other weights",
+        hint=Remedy("certify the weights themselves: {}, or soften(model.weights, …) in Python", from_weights=True),
+    )
+
+
+def check_promises(program: Program, codec: Codec[Any], length: int) -> PromiseTest:
+    """Evaluate a program exactly, with all promises, on inputs up to a length, for at most about two seconds.
+
+    Raises:
+        BrokenPromiseError: If a promise does not hold; the message has the head, the input and the true value.
+    """
+    only = codec.input_length
+    sizes = range(min(MAX_SHORT, length) + 1) if only is None else range(only, only + 1)
+    longest = 0
+    counts = []
+    for words in (words_of(codec, sizes), _random_words(codec, min(length, MAX_RANDOM) if only is None else only)):
+        end, count = time.perf_counter() + MAX_SECONDS / 2, 0
+        for word in words:
+            _check_word(program, codec, word, length)
+            count, longest = count + 1, max(longest, len(word))
+            if time.perf_counter() > end:
+                break
+        counts.append(count)
+    totals = {size: sum(map(codec.word_count, range(sizes.start, size + 1))) for size in sizes}
+    complete = max((size for size, total in totals.items() if total <= counts[0]), default=-1)
+    return PromiseTest(counts[0], complete, counts[1], longest)
+
+
+def _random_words(codec: Codec[Any], longest: int) -> Iterator[Word]:
+    """Random words, short ones first."""
+    chooser = random.Random(0)
+    for k in range(SAMPLE):
+        yield codec.random_word(chooser, longest if codec.input_length is not None else 1 + k * longest // SAMPLE)
+
+
+def _check_word(program: Program, codec: Codec[Any], word: Word, length: int) -> None:
+    try:
+        for tokens, n, expected in _sequences(codec, word, length):
+            logits = evaluate(program.logits, tokens, n)
+            for i, wanted in expected.items():
+                _check_margin(program, i, wanted, logits[i])
+    except OutgrownError:
+        return
+    except ConstructionError as error:
+        hint = "a certificate would be false: state what holds, or change the signals so that it does"
+        raise BrokenPromiseError(f"on the input {codec.text_of(word)!r}: {error.message}", hint=hint) from None
+
+
+def _sequences(
+    codec: Codec[Any], word: Word, length: int
+) -> Iterator[tuple[tuple[str, ...], int | None, dict[int, str]]]:
+    """What a model reads for an input, with n, and the expected output at each position that has one."""
+    if isinstance(codec, SegmentedCodec):
+        segments: Iterable[tuple[Prompt, tuple[str | None, ...]]] = codec.expected_segments(word, length)
+    else:
+        segments = [(codec.prompt(word), tuple(codec.expected(word, length)))]
+    for prompt, outputs in segments:
+        begin, tokens = 0, prompt.tokens
+        if isinstance(codec, DecoderCodec):
+            begin, tokens = len(tokens) - 1, (*tokens, *(output or "" for output in outputs[:-1]))[: length + 1]
+        expected = {i: output for i, output in enumerate(outputs, begin) if output is not None and i < len(tokens)}
+        yield tokens, prompt.length, expected
+
+
+def _check_margin(program: Program, i: int, wanted: str, logits: tuple[Any, ...]) -> None:
+    right = program.outputs.index(wanted)
+    margin = min((logits[right] - other for k, other in enumerate(logits) if k != right), default=None)
+    if margin is not None and program.margin is not None and margin < program.margin:
+        raise ConstructionError(
+            f"the logit of {wanted!r} at position {i} exceeds the others by {margin}, less than the promised "
+            f"margin {program.margin}"
+        )

@@ -1,0 +1,268 @@
+"""Certificates are about the weights that they are given, and rest on promises that were tested."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from fractions import Fraction
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import softmachine as sm
+from softmachine.certify import certify, promises
+from softmachine.certify.promises import check_promises
+from softmachine.errors import BrokenPromiseError, ConstructionError, SourceError
+from softmachine.exports.manifest import MARK
+from softmachine.languages.predicate import FormalLanguage
+from softmachine.model import Model
+from softmachine.pages.soft import soft
+from softmachine.signals import Program, attend, position, recogniser, stack, token
+from softmachine.signals.evaluate import evaluate
+from softmachine.signals.gadgets import rounded
+from softmachine.signals.kinds import BIT, integer
+from softmachine.signals.primitives import named, relu
+from softmachine.sweeps.recipe import Recipe
+from softmachine.theorems import Theorem
+from softmachine.theorems.shared.recogniser import RecogniserCodec
+from softmachine.transformer.digest import digest
+from softmachine.transformer.features import I
+from softmachine.transformer.weights import AffineMap, Matrix, Transformer
+from tests.models import model_of, rewrite
+from tests.shell import in_a_shell
+
+
+@pytest.fixture(autouse=True)
+def _short_tests(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(promises, "MAX_SECONDS", 0.2)
+
+
+def ablated(weights: Transformer) -> Transformer:
+    """The same transformer with the value of its last head zeroed."""
+    blocks = list(weights.blocks)
+    at, block = next((b, block) for b, block in reversed(list(enumerate(blocks))) if any(x.heads for x in block.layers))
+    layers = list(block.layers)
+    depth, layer = next((d, x) for d, x in reversed(list(enumerate(layers))) if x.heads)
+    head = layer.heads[-1]
+    empty = AffineMap(Matrix.of([{}] * len(head.value.bias), weights.width), (Fraction(0),) * len(head.value.bias))
+    layers[depth] = replace(layer, heads=(*layer.heads[:-1], replace(head, value=empty)))
+    blocks[at] = replace(block, layers=tuple(layers))
+    return replace(weights, blocks=tuple(blocks))
+
+
+@pytest.fixture
+def edited() -> Model:
+    model = model_of("palindrome")
+    return replace(model, weights=ablated(model.weights))
+
+
+def test_edited_weights_get_no_certificate_of_their_theorem(edited: Model) -> None:
+    with pytest.raises(ConstructionError, match="not those that the theorem chapter-8 compiles"):
+        sm.soften(edited, length=20)
+    with pytest.raises(ConstructionError, match=r"from-weights"):
+        sm.certificate(edited, length=20)
+
+
+def test_edited_weights_are_not_exported_as_if_they_were_not(edited: Model, tmp_path: Path) -> None:
+    pytest.importorskip("transformers")
+    with pytest.raises(ConstructionError, match="not those that the theorem chapter-8 compiles"):
+        sm.export(edited, tmp_path / "out", to="gpt2", length=32)
+    assert not (tmp_path / "out").exists()
+
+
+def test_an_edited_folder_is_not_certified(edited: Model, tmp_path: Path) -> None:
+    sm.save(edited, tmp_path / "model")
+    done = in_a_shell("softmachine certify ./model --length 20", tmp_path)
+    assert done.returncode != 0
+    assert "not those that the theorem" in done.stderr
+
+
+def test_renamed_weights_are_still_those_of_the_theorem() -> None:
+    model = model_of("Q_a since Q_b")
+    renamed = replace(model, weights=replace(model.weights, name="other", coordinates=("x",) * model.weights.width))
+    assert sm.certificate(renamed, length=20).holds
+
+
+def test_the_page_does_not_speak_of_other_weights(edited: Model) -> None:
+    found: Any = soft(edited, range(20), None)
+    assert found["certified"] is None
+    assert "not those that the theorem" in found["note"]
+
+
+def test_the_weights_alone_can_still_be_certified() -> None:
+    model = model_of("Q_a since Q_b")
+    cut = ablated(model.weights)
+    weights, proof = sm.soften(cut, length=3)
+    assert proof.holds
+    assert (proof.hard, proof.soft) == (digest(cut), digest(weights))
+
+
+def test_a_certificate_has_the_digests_of_its_weights() -> None:
+    model = model_of("Q_a since Q_b")
+    softened, proof = sm.soften(model, length=20)
+    assert (proof.hard, proof.soft) == (digest(model.weights), digest(softened.weights))
+    assert proof.to_json()["digests"] == {"hard": proof.hard, "soft": proof.soft}
+    assert (softened.certified, softened.certificate) == (20, proof)
+
+
+def test_weights_that_are_changed_later_are_not_certified() -> None:
+    softened, _ = sm.soften("Q_a since Q_b", length=20)
+    changed = replace(softened, weights=ablated(softened.weights))
+    assert changed.certified is None
+    assert not any("certified" in note for note in changed.notes_at(100))
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    sm.save(sm.soften("Q_a since Q_b", length=20, sharpness=9)[0], tmp_path / "soft")
+    return tmp_path / "soft"
+
+
+def test_a_certificate_is_stored_and_verified(folder: Path) -> None:
+    stored = json.loads((folder / MARK).read_text(encoding="utf-8"))["certificate"]
+    model = sm.load(folder)
+    assert isinstance(model, Model)
+    assert model.certificate is not None
+    assert (model.certified, stored) == (20, model.certificate.to_json())
+    assert Recipe.of(model) is not None
+    assert Recipe.of(model).model().weights == model.weights  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda facts: facts.update(certified=6000),
+        lambda facts: facts["certificate"].update(length=6000),
+        lambda facts: facts["certificate"].update(sharpness=1),
+        lambda facts: facts["certificate"]["digests"].update(soft="0" * 64),
+        lambda facts: facts["certificate"].update(sharpness="many"),
+        lambda facts: facts.update(certificate=[]),
+        lambda facts: facts.pop("certificate"),  # the sharpness was not the default one, so it is not found again
+    ],
+)
+def test_a_claim_that_is_not_confirmed_is_refused(folder: Path, change: Callable[[dict[str, Any]], object]) -> None:
+    rewrite(folder, change)
+    with pytest.raises(SourceError, match=r"does not confirm|damaged"):
+        sm.load(folder)
+
+
+def test_a_folder_without_certificate_gets_it_again(tmp_path: Path) -> None:
+    model = sm.soften("Q_a since Q_b", length=20)[0]
+    sm.save(model, tmp_path / "soft")
+    rewrite(tmp_path / "soft", lambda facts: facts.pop("certificate"))
+    assert sm.load(tmp_path / "soft") == model
+
+
+def test_a_certified_length_is_not_written_for_changed_weights(tmp_path: Path) -> None:
+    softened, _ = sm.soften("Q_a since Q_b", length=20)
+    sm.save(replace(softened, weights=ablated(softened.weights)), tmp_path / "soft")
+    assert "certified" not in json.loads((tmp_path / "soft" / MARK).read_text(encoding="utf-8"))
+    model = sm.load(tmp_path / "soft")
+    assert isinstance(model, Model)
+    assert model.certified is None
+
+
+FIRST = FormalLanguage("begins-with-a", ("a", "b"), lambda word: word[:1] == ("a",))
+
+
+def first_letter(codec: RecogniserCodec, gap: Fraction | int, margin: Fraction | int = 1) -> Program:
+    """Whether the first letter is a: score -(j-1)²/6 is largest at position 1, by a gap of 1/6."""
+    place = position(I)
+    ramp = token("ramp", {codec.start: (1,), "a": (0,), "b": (0,)})
+    is_a = token("is a", {codec.start: (0,), "a": (1,), "b": (0,)})
+    score = stack(-Fraction(1, 6) * place - Fraction(1, 3) * ramp)
+    one = token("one", dict.fromkeys(codec.tokens, (1,)))
+    found = attend("first", query=one, key=score, value=is_a, gap=gap)
+    program = recogniser(FIRST.name, codec.tokens, rounded("begins", found.known(BIT)))
+    return replace(program, margin=Fraction(margin))
+
+
+def plugin(gap: Fraction | int, margin: Fraction | int = 1) -> Theorem:
+    return Theorem(
+        name="begins-with-a",
+        statement="words that begin with a",
+        reference="a toy",
+        needs="a position feature",
+        cost="1 layer",
+        source=FIRST,
+        attentions=("hard",),
+        codec=lambda language, _: RecogniserCodec(language),
+        signals=lambda codec, _: first_letter(codec, gap, margin),
+    )
+
+
+def test_a_false_gap_would_be_certified_without_a_test() -> None:
+    """What the test of promises is for: the budget believes the gap, and softmax at that scale is wrong."""
+    codec = RecogniserCodec(FIRST)
+    proof = certify(first_letter(codec, 5), 40)
+    assert proof.holds
+    model = Model(proof.softened, codec, plugin(5))
+    assert not sm.check(model, up_to=7).holds
+
+
+@pytest.mark.parametrize("work", [sm.soften, sm.certificate])
+def test_a_false_gap_of_a_plugin_is_refused(work: Callable[..., object]) -> None:
+    model = sm.compile(FIRST, plugin(5))
+    with pytest.raises(BrokenPromiseError, match=r"on the input 'a.*head 'first' .*the gap is 1/6, less than the prom"):
+        work(model, length=40)
+
+
+def test_a_false_gap_of_a_plugin_is_not_exported(tmp_path: Path) -> None:
+    pytest.importorskip("transformers")
+    with pytest.raises(BrokenPromiseError, match="the gap is 1/6"):
+        sm.export(sm.compile(FIRST, plugin(5)), tmp_path / "out", to="bert", length=12)
+
+
+def test_a_false_margin_is_refused() -> None:
+    with pytest.raises(BrokenPromiseError, match=r"exceeds the others by 1, less than the promised margin 7"):
+        sm.certificate(sm.compile(FIRST, plugin(Fraction(1, 6), 7)), length=40)
+
+
+def test_check_tests_the_promises_of_a_plugin() -> None:
+    report = sm.check(sm.compile(FIRST, plugin(5)), up_to=3)
+    assert not report.disagreements
+    assert not report.holds
+    assert "the gap is 1/6" in str(report)
+    assert "the gap is 1/6" in str(report.to_json()["broken_promise"])
+    good = sm.check(sm.compile(FIRST, plugin(Fraction(1, 6))), up_to=3)
+    assert good.holds
+    assert "promises evaluated exactly on" in str(good)
+
+
+def test_true_promises_are_certified_and_what_was_tried_is_printed() -> None:
+    model = sm.compile(FIRST, plugin(Fraction(1, 6)))
+    softened, proof = sm.soften(model, length=40)
+    assert proof.promises is not None
+    assert (proof.promises.short, proof.promises.complete) == (31, 4)
+    assert "promises evaluated exactly on" in str(proof)
+    assert proof.to_json()["promises"] == proof.promises.to_json()
+    assert sm.check(softened, up_to=7).holds
+
+
+def test_every_short_input_is_evaluated_and_random_ones_up_to_the_certified_length() -> None:
+    codec = RecogniserCodec(FIRST)
+    tested = check_promises(first_letter(codec, Fraction(1, 6)), codec, 3)
+    assert (tested.complete, tested.longest) == (3, 3)
+
+
+def test_what_does_not_round_is_no_rounding() -> None:
+    """``restores`` promises that an error of 1/4 is gone; a unit that passes numbers on does not do that."""
+    bit = attend("mean", value=token("bit", {"a": (1,), "b": (1,)}), single=True)
+    passed = named("passed", relu("same", bit).known(integer(0, 1)), restores=bit)
+    with pytest.raises(ConstructionError, match="'passed' at position 0 does not restore mean"):
+        evaluate(passed, "ab")
+    assert evaluate(rounded("right", bit), "ab") == [(Fraction(1),), (Fraction(1),)]
+
+
+def test_digests_ignore_names_and_notice_every_weight() -> None:
+    weights = model_of("Q_a since Q_b").weights
+    assert digest(replace(weights, name="other", coordinates=("x",) * weights.width)) == digest(weights)
+    assert digest(ablated(weights)) != digest(weights)
+    bias = weights.unembedding.bias
+    for k, number in product(range(len(bias)), (Fraction(1, 3), Fraction(-7))):
+        changed = AffineMap(weights.unembedding.weight, (*bias[:k], bias[k] + number, *bias[k + 1 :]))
+        assert digest(replace(weights, unembedding=changed)) != digest(weights)
+    assert digest(replace(weights, outputs=("no", "yes"))) != digest(weights)
