@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable
 from fractions import Fraction
 from itertools import pairwise, product
-from math import exp, log, sqrt
+from math import ceil, exp, log, sqrt
 from pathlib import Path
 
 import numpy as np
@@ -28,28 +28,31 @@ PAGE = HERE.parent / "docs" / "errata.md"
 # Chapter 8, "Transformers with intermediate steps"
 
 
-def symbols_under_the_head(rows: list[str | tuple[str, str, int]], *, leftmost: bool) -> list[str]:
-    """Step 3 for every row of a table; the test for ⊥ reads b⁽ʲ⁾ at j*, or at the leftmost j with the same cell."""
-    actions = [row[1:] if isinstance(row, tuple) else (None, 0) for row in rows]
-    written = [symbol for symbol, _ in actions[1:]]  # Row i holds b⁽ⁱ⁻¹⁾ and m⁽ⁱ⁻¹⁾.
-    cells = [sum(move for _, move in actions[: i + 1]) for i in range(len(rows))]
+def symbols_under_the_head(prompt: list[str], actions: list[tuple[str, int]], *, leftmost: bool) -> list[str]:
+    """Step 3 for every row of a table; the test for ⊥ reads b⁽ʲ⁾ at j*, or at the leftmost j with the same cell.
+
+    Args:
+        prompt: The input symbols and BOS.
+        actions: What the later rows hold: b⁽ⁱ⁻¹⁾ and m⁽ⁱ⁻¹⁾.
+        leftmost: Which j is tested.
+    """
+    moves = [0] * len(prompt) + [move for _, move in actions]
+    written = [None] * (len(prompt) - 1) + [symbol for symbol, _ in actions]
+    cells = [sum(moves[: i + 1]) for i in range(len(moves))]
     under = []
     for i, cell in enumerate(cells):
         same = [j for j in range(i) if cells[j] == cell]
-        tested = same[0 if leftmost else -1] if same else None
-        if tested is not None and written[tested] is not None:
-            under.append(written[same[-1]])
-        else:
-            under.append(rows[cell] if rows[cell] in ("1",) else "_")
+        tested = written[same[0 if leftmost else -1]] if same else None
+        found = written[same[-1]] if tested is not None else prompt[cell] if prompt[cell] != "BOS" else "_"
+        under.append(found or "⊥")
     return under
 
 
 def test_step_3_must_test_the_write_that_it_returns() -> None:
     """Printed: "if j* exists and b⁽ʲ⁾ ≠ ⊥"; only b at j* gives the column a⁽ⁱ⁾ of the table for Example 4.10."""
-    triples = [("q0", "1", 0), ("q1", "_", 1), ("q2", "x", 1), ("q4", "_", -1), ("q4", "x", -1), ("q1", "_", 1)]
-    rows = ["1", "1", "BOS", *triples]
-    assert symbols_under_the_head(rows, leftmost=False) == list("11111_x_x")
-    assert symbols_under_the_head(rows, leftmost=True) != list("11111_x_x")
+    actions = [("1", 0), ("_", 1), ("x", 1), ("_", -1), ("x", -1), ("_", 1)]
+    assert symbols_under_the_head(["1", "1", "BOS"], actions, leftmost=False) == list("11111_x_x")
+    assert symbols_under_the_head(["1", "1", "BOS"], actions, leftmost=True) != list("11111_x_x")
 
 
 # "Simulating Hard Attention Using Soft Attention"
@@ -105,6 +108,17 @@ def test_the_error_bound_of_theorem_20_adds_right_counts() -> None:
     """Left and right count 1 at i = 2 of n = 3: H is near their sum, as the formula asks, not near the difference."""
     left, right = (retrieved(1, 3, 3 * 2 * 3 / 2) for _ in range(2))
     assert abs(left + right - (1 + 1)) <= 1 / 4 < abs(left + right - (1 - 1))
+
+
+def test_a_masked_lookup_does_not_find_right_counts() -> None:
+    """n = 6: count 1 at i = 6 is not visible with past masking, count 5 at i = 1 not with future masking."""
+
+    def found(count: int, visible: range) -> int:
+        return max(visible, key=lambda j: 2 * count * j - j * j)
+
+    assert found(1, range(6, 7)) == 6
+    assert found(5, range(1, 2)) == 1
+    assert [found(count, range(1, 7)) for count in range(1, 7)] == [1, 2, 3, 4, 5, 6]
 
 
 def fewest_pieces(points: list[tuple[Fraction, int]]) -> int:
@@ -270,6 +284,17 @@ def test_an_average_that_counts_all_keys_is_not_of_constant_depth_one_that_satur
         assert ours == [ours[min(k, 4)] for k in range(n + 1)]
 
 
+def test_the_constants_of_corollary_b_1_fail_for_3_to_9_positions() -> None:
+    """With the factor N⁵ and b = ⌈6 log₂ N⌉ the second best score is above -ln 2 · (b + 1), where exp rounds to 0."""
+    failing = []
+    for count in range(2, 20):
+        mu = [(sqrt(1 / n), sqrt(1 - 1 / n)) for n in range(1, count + 1)]
+        second = max(count**5 * (s[0] * t[0] + s[1] * t[1] - 1) for s in mu for t in mu if s != t)
+        if second > -log(2) * (ceil(6 * log(count, 2)) + 1):
+            failing.append(count)
+    assert failing == [3, 4, 5, 6, 7, 8, 9]
+
+
 @pytest.mark.parametrize("count", [16, 64])
 def test_the_weights_of_lemma_4_1_grow_with_the_length(count: int) -> None:
     """Section 6: only activations need growing precision. With weights of F_4, softmax hardly prefers the target."""
@@ -349,7 +374,7 @@ def fields_of_41(n: int, count: int) -> tuple[int, ...]:
 
 @pytest.mark.parametrize("count", [3, 5, 7, 9])
 def test_no_field_of_41_holds_the_middle_vertex(count: int) -> None:
-    """At the padding position of (i, k, j), no field is k; unless N is even, no bit of a field is a bit of k."""
+    """At the padding position of (i, k, j), no field is k; for odd N, no bit of a field is a bit of k either."""
     triples = list(product(range(count), repeat=3))
     rows = [fields_of_41(count**2 + (i * count + k) * count + j, count) for i, k, j in triples]
     columns = list(zip(*rows, strict=True))
