@@ -388,7 +388,7 @@ def test_no_field_of_41_holds_the_middle_vertex(count: int) -> None:
         assert not bits & {wanted, tuple(1 - bit for bit in wanted)}
 
 
-def test_41_cannot_tell_inputs_from_the_first_padding_position() -> None:
+def test_the_padding_fields_of_41_match_inputs_as_well() -> None:
     """n′ is 0 at all inputs and at the padding position of (0, 0, 0): its three fields are equal there."""
     count = 4
     assert {fields_of_41(n, count)[3:] for n in range(count**2 + 1)} == {(0, 0, 0)}
