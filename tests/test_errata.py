@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable
 from fractions import Fraction
 from itertools import pairwise, product
-from math import exp, log, sqrt
+from math import ceil, exp, log, sqrt
 from pathlib import Path
 
 import numpy as np
@@ -18,9 +18,41 @@ import pytest
 import softmachine as sm
 from softmachine.arithmetic import Tensor, arithmetic
 from softmachine.arithmetic.fixed_point import FixedPoint
+from softmachine.engines.dense.engine import DenseEngine
+from softmachine.errors import AmbiguousTokenError
 
 HERE = Path(__file__).parent
 PAGE = HERE.parent / "docs" / "errata.md"
+
+
+# Chapter 8, "Transformers with intermediate steps"
+
+
+def symbols_under_the_head(prompt: list[str], actions: list[tuple[str, int]], *, leftmost: bool) -> list[str]:
+    """Step 3 for every row of a table; the test for ⊥ reads b⁽ʲ⁾ at j*, or at the leftmost j with the same cell.
+
+    Args:
+        prompt: The input symbols and BOS.
+        actions: What the later rows hold: b⁽ⁱ⁻¹⁾ and m⁽ⁱ⁻¹⁾.
+        leftmost: Which j is tested.
+    """
+    moves = [0] * len(prompt) + [move for _, move in actions]
+    written = [None] * (len(prompt) - 1) + [symbol for symbol, _ in actions]
+    cells = [sum(moves[: i + 1]) for i in range(len(moves))]
+    under = []
+    for i, cell in enumerate(cells):
+        same = [j for j in range(i) if cells[j] == cell]
+        tested = written[same[0 if leftmost else -1]] if same else None
+        found = written[same[-1]] if tested is not None else prompt[cell] if prompt[cell] != "BOS" else "_"
+        under.append(found or "⊥")
+    return under
+
+
+def test_step_3_must_test_the_write_that_it_returns() -> None:
+    """Printed: "if j* exists and b⁽ʲ⁾ ≠ ⊥"; only b at j* gives the column a⁽ⁱ⁾ of the table for Example 4.10."""
+    actions = [("1", 0), ("_", 1), ("x", 1), ("_", -1), ("x", -1), ("_", 1)]
+    assert symbols_under_the_head(["1", "1", "BOS"], actions, leftmost=False) == list("11111_x_x")
+    assert symbols_under_the_head(["1", "1", "BOS"], actions, leftmost=True) != list("11111_x_x")
 
 
 # "Simulating Hard Attention Using Soft Attention"
@@ -57,17 +89,108 @@ def test_the_prefix_sums_of_appendix_e_must_read_at_j() -> None:
     assert [word for word in words if dyck_by_appendix_e(word, lambda i, j: j) != nested(word)] == []
 
 
-def test_the_proof_of_lemma_27_needs_two_preimages_of_every_output() -> None:
-    """Rounding 3 bits to 2, ties to even: 1 has one preimage, and one affine piece serves two consecutive outputs."""
+def retrieved(count: int, visible: int, gamma: float) -> float:
+    """What the lookup of Lemma 7 returns for a count among positions 1, …, visible."""
+    weights = [exp(-gamma * (j - count) ** 2) for j in range(1, visible + 1)]
+    return sum(j * weight for j, weight in enumerate(weights, 1)) / sum(weights)
+
+
+def test_the_error_bound_of_theorem_20_needs_absolute_values() -> None:
+    """#[φ₁] - #[φ₂] with counts 1 and 4 at i = n = 4: printed, the bound |Σ c_k|/(4C) is 0, and the error is not."""
+    counts, factors = (1, 4), (1, -1)
+    total = sum(map(abs, factors))
+    found = [retrieved(count, 4, 3 * total) for count in counts]
+    error = abs(sum(factor * (h - count) for factor, h, count in zip(factors, found, counts, strict=True)))
+    assert abs(sum(factors)) / (4 * total) == 0 < error <= total / (4 * total)
+
+
+def test_the_error_bound_of_theorem_20_adds_right_counts() -> None:
+    """Left and right count 1 at i = 2 of n = 3: H is near their sum, as the formula asks, not near the difference."""
+    left, right = (retrieved(1, 3, 3 * 2 * 3 / 2) for _ in range(2))
+    assert abs(left + right - (1 + 1)) <= 1 / 4 < abs(left + right - (1 - 1))
+
+
+def test_a_masked_lookup_does_not_find_right_counts() -> None:
+    """n = 6: count 1 at i = 6 is not visible with past masking, count 5 at i = 1 not with future masking."""
+
+    def found(count: int, visible: range) -> int:
+        return max(visible, key=lambda j: 2 * count * j - j * j)
+
+    assert found(1, range(6, 7)) == 6
+    assert found(5, range(1, 2)) == 1
+    assert [found(count, range(1, 7)) for count in range(1, 7)] == [1, 2, 3, 4, 5, 6]
+
+
+def fewest_pieces(points: list[tuple[Fraction, int]]) -> int:
+    """How many affine pieces a function through points has at least, continuous or not: runs of points on a line."""
+    pieces, first = 0, 0
+    while first < len(points):
+        (x, y), last = points[first], first + 1
+        while last < len(points):
+            (u, v), (s, t) = points[first + 1], points[last]
+            if (t - y) * (u - x) != (v - y) * (s - x):
+                break
+            last += 1
+        pieces, first = pieces + 1, last
+    return pieces
+
+
+def test_the_proof_of_lemma_27_finds_no_number_between_two_least_preimages() -> None:
+    """Rounding 3 bits to 2, ties to even: the least preimages of 1 and 2 are neighbours and lie in one piece."""
     points = [Fraction(k, 2) for k in range(8)]
     rounded = {x: min(round(x), 3) for x in points}
-    first = {y: min(x for x in points if rounded[x] == y) for y in range(4)}
-    empty = [(y, z) for y, z in pairwise(range(4)) if not any(first[y] < x < first[z] for x in points)]
+    least = {y: min(x for x in points if rounded[x] == y) for y in range(4)}
+    empty = [(y, z) for y, z in pairwise(range(4)) if not any(least[y] < x < least[z] for x in points)]
     assert empty == [(1, 2)]
-    # The printed proof puts these two in different pieces. They are in the same one, x ↦ 2x - 1.
-    assert all(rounded[x] == 2 * x - 1 for x in (first[1], first[2]))
-    # Every other output has several preimages, so that half as many pieces are needed for sure.
-    assert all(len([x for x in points if rounded[x] == y]) > 1 for y in (0, 2))
+    assert fewest_pieces([(x, rounded[x]) for x in points if least[1] <= x <= least[2]]) == 1
+
+
+@pytest.mark.parametrize("bits", [1, 2, 3, 4, 5])
+@pytest.mark.parametrize("more", [1, 2])
+def test_rounding_fixed_point_numbers_takes_as_many_pieces_as_lemma_27_claims(bits: int, more: int) -> None:
+    """2^p, because y, y + 1/2 and y + 1 are never on one line."""
+    points = [(x := Fraction(k, 1 << more), min(round(x), (1 << bits) - 1)) for k in range(1 << bits + more)]
+    assert fewest_pieces(points) == 1 << bits
+    at = dict(points)
+    assert all(2 * at[y + Fraction(1, 2)] != at[y] + at[y + 1] for y in map(Fraction, range((1 << bits) - 1)))
+
+
+def test_lemma_27_fails_where_no_number_lies_between_two_outputs() -> None:
+    """64 inputs (6 bits) to 0, …, 31 (5 bits): two units in one hidden layer round them, and (2·2)² < 2⁵."""
+    inputs = [Fraction(k) for k in range(32)] + [Fraction(k, 128) for k in range(1, 33)]
+    assert len(set(inputs)) == 64
+
+    def network(x: Fraction) -> Fraction:
+        return Fraction(4, 3) * max(x - Fraction(1, 4), Fraction(0)) - Fraction(1, 3) * max(x - 1, Fraction(0))
+
+    assert all(network(x) == round(x) for x in inputs)
+
+
+def test_lemma_29_forgets_biases() -> None:
+    """d = 1, weights and biases at most 1/2, x_max = 1: after a layer (dp)³dx = 1/8 at most; a bias alone gives 1/2."""
+    largest, first, second, bias = Fraction(1, 2), Fraction(0), Fraction(0), Fraction(1, 2)
+    for x in (Fraction(0), Fraction(1)):
+        after = second * max(first * x + bias, Fraction(0)) + bias
+        assert abs(after) > (1 * largest) ** 3 * 1 * 1
+
+
+def softmax_error(scores: list[float], temperature: float) -> float:
+    """‖t - softmax(s)‖₁, where t is 1 at the first score."""
+    weights = [exp((score - scores[0]) / temperature) for score in scores]
+    return 2 * sum(weights[1:]) / sum(weights)
+
+
+def test_the_exponent_of_d_4_has_the_wrong_sign() -> None:
+    """γ = 1 and scores off by 2/5, τ = 1/10: the error is above 2n e^(-(γ + 2ε)/τ), below 2n e^((-γ + 2ε)/τ)."""
+    gap, off, temperature = 1.0, 0.4, 0.1
+    error = softmax_error([-off, -gap + off], temperature)
+    assert 2 * 2 * exp(-(gap + 2 * off) / temperature) < error <= 2 * 2 * exp((-gap + 2 * off) / temperature)
+
+
+def test_with_the_factor_that_proofs_drop_a_temperature_is_too_high() -> None:
+    """n = 4 keys, a gap of 1, an error of 1/100 at most by Lemma 33; scores over √d_k for d_k = 4 have half the gap."""
+    temperature = 1 / log(2 * 4 / 0.01)
+    assert softmax_error([0, -1, -1, -1], temperature) <= 0.01 < softmax_error([0, -0.5, -0.5, -0.5], temperature)
 
 
 def test_parity_is_odd_in_one_paper_and_even_in_the_others() -> None:
@@ -161,34 +284,114 @@ def test_an_average_that_counts_all_keys_is_not_of_constant_depth_one_that_satur
         assert ours == [ours[min(k, 4)] for k in range(n + 1)]
 
 
-# The page
+def test_the_constants_of_corollary_b_1_fail_for_3_to_9_positions() -> None:
+    """With the factor N⁵ and b = ⌈6 log₂ N⌉ the second best score is above -ln 2 · (b + 1), where exp rounds to 0."""
+    failing = []
+    for count in range(2, 20):
+        mu = [(sqrt(1 / n), sqrt(1 - 1 / n)) for n in range(1, count + 1)]
+        second = max(count**5 * (s[0] * t[0] + s[1] * t[1] - 1) for s in mu for t in mu if s != t)
+        if second > -log(2) * (ceil(6 * log(count, 2)) + 1):
+            failing.append(count)
+    assert failing == [3, 4, 5, 6, 7, 8, 9]
 
 
-def test_lemma_29_forgets_biases() -> None:
-    """d = 1, weights and biases at most 1/2, x_max = 1: after a layer (dp)³dx = 1/8 at most; a bias alone gives 1/2."""
-    largest, first, second, bias = Fraction(1, 2), Fraction(0), Fraction(0), Fraction(1, 2)
-    for x in (Fraction(0), Fraction(1)):
-        after = second * max(first * x + bias, Fraction(0)) + bias
-        assert abs(after) > (1 * largest) ** 3 * 1 * 1
+@pytest.mark.parametrize("count", [16, 64])
+def test_the_weights_of_lemma_4_1_grow_with_the_length(count: int) -> None:
+    """Section 6: only activations need growing precision. With weights of F_4, softmax hardly prefers the target."""
+    largest = float(FixedPoint(4).largest)
+    mu = [(sqrt(1 / n), sqrt(1 - 1 / n)) for n in range(1, count + 1)]
+    target, other = mu[-1], mu[-2]
+    nearness = 1 - (target[0] * other[0] + target[1] * other[1])
+    assert exp(-largest * largest * nearness) > 0.9  # The largest weights of F_4 in queries and in keys.
+    assert exp(-(count**5) * nearness) < 2 ** -(6 * log(count, 2) + 1)  # The factor N⁵ of Corollary B.1.
+    assert count**5 > largest
 
 
-def softmax_error(scores: list[float], temperature: float) -> float:
-    """‖t - softmax(s)‖₁, where t is 1 at the first score."""
-    weights = [exp((score - scores[0]) / temperature) for score in scores]
-    return 2 * sum(weights[1:]) / sum(weights)
+def test_lemma_25_does_not_hold_for_tied_keys_with_errors_and_does_without() -> None:
+    """Two tied keys with values 0 and 1: any error ε ≫ τ of a score moves the average 1/2 to 0; no error keeps it."""
+    for k in range(2, 8):
+        error, temperature = 10.0**-k, 10.0 ** -(2 * k)
+        weight = exp(-error / temperature) / (1 + exp(-error / temperature))
+        bound = 10 * (error + 2 * exp((-1 + 2 * 10 * error) / temperature))  # K₁ = K₂ = 10, γ = 1
+        assert abs(weight - 1 / 2) > 0.49 > bound
+    weights = [exp(score / 0.01) for score in (0, 0, -1)]
+    assert abs(weights[0] / sum(weights) - 1 / 2) <= 2 * 3 * exp(-1 / 0.01)
 
 
-def test_the_exponent_of_d_4_has_the_wrong_sign() -> None:
-    """γ = 1 and scores off by 2/5, τ = 1/10: the error is above 2n e^(-(γ + 2ε)/τ), below 2n e^((-γ + 2ε)/τ)."""
-    gap, off, temperature = 1.0, 0.4, 0.1
-    error = softmax_error([-off, -gap + off], temperature)
-    assert 2 * 2 * exp(-(gap + 2 * off) / temperature) < error <= 2 * 2 * exp((-gap + 2 * off) / temperature)
+PRINTED_EXAMPLE = "X X X AND &000 #010 &001 #010 OR &011 #100 &010 #100"
+"""Example C.1, (x₁ ∧ x₂) ∨ x₃, equation (44)."""
 
 
-def test_with_the_factor_that_proofs_drop_a_temperature_is_too_high() -> None:
-    """n = 4 keys, a gap of 1, an error of 1/100 at most by Lemma 33; scores over √d_k for d_k = 4 have half the gap."""
-    temperature = 1 / log(2 * 4 / 0.01)
-    assert softmax_error([0, -1, -1, -1], temperature) <= 0.01 < softmax_error([0, -0.5, -0.5, -0.5], temperature)
+def arguments_of_the_printed_example() -> list[tuple[int, int]]:
+    """The pairs (address of the argument, address of the gate)."""
+    return [(int(source, 2), int(gate, 2)) for source, gate in re.findall(r"&(\d+) #(\d+)", PRINTED_EXAMPLE)]
+
+
+def test_example_c_1_gives_one_address_to_two_nodes_and_another_to_none() -> None:
+    """010 is x₃ and AND, 011 is nothing: whichever of the two 010 is read as, the circuit is another one."""
+    inputs = range(PRINTED_EXAMPLE.count("X"))
+    both, either = dict.fromkeys(gate for _, gate in arguments_of_the_printed_example())
+    assert [address for address in (both, either) if address in inputs] == [both] == [0b010]
+    pointed = {source for source, _ in arguments_of_the_printed_example()}
+    assert pointed - {*inputs, both, either} == {0b011}
+    wrong: dict[str, list[str]] = {"x3": [], "AND": []}
+    for bits in product("01", repeat=3):
+        one, two, three = (bit == "1" for bit in bits)
+        for reading, value in (("x3", three), ("AND", one and two)):
+            if value != ((one and two) or three):
+                wrong[reading].append("".join(bits))
+    assert wrong == {"x3": ["110"], "AND": ["001", "011", "101"]}
+
+
+def test_the_evaluator_on_example_c_1_as_printed() -> None:
+    """In exact arithmetic it is undecided on 001 and 101, wrong on 110, and right on the other inputs."""
+    length, width = 61, 6
+    engine = DenseEngine(
+        sm.compile("and-or", theorem="circuit-evaluator", attention="hard", length=length).weights, "exact"
+    )
+    pairs = [
+        ["&", *format(source, f"0{width}b"), "#", *format(gate, f"0{width}b")]
+        for source, gate in arguments_of_the_printed_example()
+    ]
+    found = {}
+    for word in map("".join, product("01", repeat=3)):
+        tokens = [*(f"x={bit}" for bit in word), "AND", *pairs[0], *pairs[1], "OR", *pairs[2], *pairs[3]]
+        try:
+            said = engine.answers([[*tokens, *["□"] * (length - len(tokens))]], length)[0]
+            found[word] = said[tokens.index("OR")]
+        except AmbiguousTokenError:
+            found[word] = "undecided"
+    assert [word for word, value in found.items() if value == "undecided"] == ["001", "101"]
+    right = {word: "true" if "11" in word[:2] or word[2] == "1" else "false" for word in found}
+    assert [word for word, value in found.items() if value not in (right[word], "undecided")] == ["110"]
+
+
+def fields_of_41(n: int, count: int) -> tuple[int, ...]:
+    """The numbers whose bits are the position encoding (41), with as many bits as they need."""
+    padding = max(0, n - count**2)
+    return n, n % count, n // count, padding, padding % count, padding // count**2
+
+
+@pytest.mark.parametrize("count", [3, 5, 7, 9])
+def test_no_field_of_41_holds_the_middle_vertex(count: int) -> None:
+    """At the padding position of (i, k, j), no field is k; for odd N, no bit of a field is a bit of k either."""
+    triples = list(product(range(count), repeat=3))
+    rows = [fields_of_41(count**2 + (i * count + k) * count + j, count) for i, k, j in triples]
+    columns = list(zip(*rows, strict=True))
+    middle, first, last = ([triple[place] for triple in triples] for place in (1, 0, 2))
+    assert list(columns[5]) == first
+    assert list(columns[4]) == last
+    assert middle not in [list(column) for column in columns]
+    bits = {tuple(number >> b & 1 for number in column) for column in columns for b in range(3 * count)}
+    for b in range((count - 1).bit_length()):
+        wanted = tuple(k >> b & 1 for k in middle)
+        assert not bits & {wanted, tuple(1 - bit for bit in wanted)}
+
+
+def test_the_padding_fields_of_41_match_inputs_as_well() -> None:
+    """n′ is 0 at all inputs and at the padding position of (0, 0, 0): its three fields are equal there."""
+    count = 4
+    assert {fields_of_41(n, count)[3:] for n in range(count**2 + 1)} == {(0, 0, 0)}
 
 
 def test_the_largest_number_less_nothing_is_the_largest_number() -> None:
@@ -208,6 +411,9 @@ def test_one_coordinate_does_not_count_turns_in_constant_precision() -> None:
         seen.append(counter)
     assert seen[:4] == [1, 2, 3, Fraction(15, 4)]
     assert set(seen[3:]) == {Fraction(15, 4)}
+
+
+# The page
 
 
 def test_every_test_that_the_page_names_is_there() -> None:
