@@ -122,8 +122,8 @@ def _positions(sweep: Sweep) -> int:
     from softmachine.codec import DecoderCodec
 
     codec = sweep.model.codec
-    prompt = codec.prompt(next(codec.words(sweep.longest)))
-    return len(prompt.tokens) + (LONGEST if isinstance(codec, DecoderCodec) else 0)
+    longest = next((word for length in range(sweep.longest, -1, -1) for word in codec.words(length)), ())
+    return len(codec.prompt(longest).tokens) + (LONGEST if isinstance(codec, DecoderCodec) else 0)
 
 
 LONGEST = 40
