@@ -1,4 +1,4 @@
-"""``softmachine rewrite``: the same transformer with one head a layer, one loop, other masks or softmax, and its cost."""
+"""``softmachine rewrite``: the same transformer with one head a layer, one loop, other masks or softmax; its cost."""
 
 from __future__ import annotations
 

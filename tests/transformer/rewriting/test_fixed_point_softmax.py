@@ -100,7 +100,7 @@ def test_one_bit_less_inside_attention_is_refused_since_keys_below_the_maximum_k
     with pytest.raises(ConstructionError, match=f"too few .* F_{bits}: keys below the maximum") as refused:
         soften_in_fixed_point(drawn(0), bits, inner)
     assert str(refused.value.hint) == f"the least sufficient precision is fixed:{bits}:{inner + 1}"
-    assert Reference(inner).exp(-Fraction(2) ** (inner - 1 - bits)) > 0
+    assert Reference(inner).exp(-(Fraction(2) ** (inner - 1 - bits))) > 0
     assert Reference(inner + 1).exp(-Fraction(least_scale(bits, inner + 1), 2**bits)) == 0
 
 
@@ -172,7 +172,9 @@ def test_other_arithmetics_and_weights_that_no_fixed_point_has_are_refused() -> 
         with pytest.raises(UsageError, match=f"in fixed point, not in {name}"):
             choose_fixed_point(given, 8, name)
     third = replace(given, unembedding=replace(given.unembedding, bias=(Fraction(1, 3),) * len(given.outputs)))
-    with pytest.raises(PrecisionError, match="the unembedding: the constant .* is 1/3, which is not a number of any F_b"):
+    with pytest.raises(
+        PrecisionError, match=r"the unembedding: the constant .* is 1/3, which is not a number of any F_b"
+    ):
         choose_fixed_point(third, 8)
 
 
