@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from enum import IntEnum
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -106,7 +107,8 @@ _CONTEXT = "For a theorem whose weights depend on a length: the length to make t
 _FITS = f"{_CONTEXT}; by default that of the input, doubled until the run fits."
 Context = Annotated[int | None, value("N", f"{_CONTEXT}.", "--context", "--bound", least=0)]
 RunContext = Annotated[int | None, value("N", _FITS, "--context", "--bound", least=0)]
-_ARITHMETIC = typer.Option(
+_ARITHMETIC = partial(
+    typer.Option,
     "--arithmetic",
     metavar="NAME",
     help="What numbers to compute with: exact (rationals), float64, float32, bfloat16, float16, float8_e4m3fn, "
@@ -114,8 +116,10 @@ _ARITHMETIC = typer.Option(
     "bits), or fixed:B (fixed point with B integer and B "
     "fractional bits; fixed:B:C with C inside attention).",
 )
-ArithmeticName = Annotated[str, _ARITHMETIC]
-OptionalArithmeticName = Annotated[str | None, _ARITHMETIC]
+ArithmeticName = Annotated[str, _ARITHMETIC()]
+RewritingArithmetic = Annotated[
+    str | None, _ARITHMETIC(show_default="exact; for softmax-fixed-point, the least fixed:B that has all weights")
+]
 Workers = Annotated[
     int | None,
     value(

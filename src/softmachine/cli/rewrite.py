@@ -44,7 +44,7 @@ def command(
     *,
     form: As,
     up_to: UpTo = None,
-    arithmetic: options.OptionalArithmeticName = None,
+    arithmetic: options.RewritingArithmetic = None,
     theorem: options.TheoremName = None,
     context: options.Context = None,
     format_name: options.Format = None,
@@ -53,10 +53,10 @@ def command(
     """Rewrite the weights of a transformer, and compare: the same logits at every position.
 
     Papers say that it loses nothing to have one head a layer, one loop instead of several, no masks, or causal masks
-    only. This shows it, and what it costs. In an arithmetic that is not exact, answers are compared. The default
-    arithmetic is exact. softmax-fixed-point replaces average-hard attention by softmax and compares residual streams in
-    fixed point, by default with the fewest bits that hold all weights. Exit status 0: the two say the same; 1: they do
-    not.
+    only. This shows it, and what it costs. In an arithmetic that is not exact, answers are compared. Exit status 0: the
+    two say the same; 1: they do not.
+
+    softmax-fixed-point has softmax for average-hard attention, and compares residual streams in fixed point.
     """
     from softmachine.engines.sweep import Sweep
     from softmachine.measure.rewriting import Form, Rewriting, choose_fixed_point
