@@ -50,6 +50,7 @@ def test_references_name_what_the_construction_follows(
 ) -> None:
     """S-RASP is in Section 6; no norm is around attention (11d), and none has the ε of section B.3."""
     theorem = theorem_named(name)
+    assert theorem is not None
     assert all(text in theorem.reference for text in cited)
     for claim in (theorem.statement, theorem.reference, *map(str, theorem.guide)):
         assert not any(text in claim for text in not_cited)

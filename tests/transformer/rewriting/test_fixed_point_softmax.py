@@ -6,8 +6,8 @@ import random
 from dataclasses import replace
 from fractions import Fraction
 from itertools import count, product
+from math import log
 
-import numpy as np
 import pytest
 
 import softmachine as sm
@@ -77,7 +77,7 @@ def test_the_precision_inside_attention_is_the_stated_one(bits: int, positions: 
     """b' is least with b' ≥ b + ⌈log₂ N⌉ and 2^(b' - b - 1) > ln 2 · (b' + 1): the cost that the docstring states."""
 
     def stated(inner: int) -> bool:
-        return 2**inner >= 2**bits * positions and 2.0 ** (inner - bits - 1) > np.log(2) * (inner + 1)
+        return 2**inner >= 2**bits * positions and 2.0 ** (inner - bits - 1) > log(2) * (inner + 1)
 
     inner = least_attention_bits(bits, positions)
     assert inner == next(each for each in count(bits + 1) if stated(each))
@@ -176,6 +176,12 @@ def test_other_arithmetics_and_weights_that_no_fixed_point_has_are_refused() -> 
         PrecisionError, match=r"the unembedding: the constant .* is 1/3, which is not a number of any F_b"
     ):
         choose_fixed_point(third, 8)
+
+
+@pytest.mark.parametrize("bits", [0, -1])
+def test_a_precision_without_bits_is_refused(bits: int) -> None:
+    with pytest.raises(UsageError, match=f"fixed point cannot have {bits} bits"):
+        soften_in_fixed_point(drawn(3), bits, 8)
 
 
 def test_a_given_precision_inside_attention_is_kept() -> None:

@@ -24,7 +24,7 @@ from dataclasses import replace
 from fractions import Fraction
 from itertools import count
 
-from softmachine.errors import ConstructionError
+from softmachine.errors import ConstructionError, UsageError
 from softmachine.transformer.attention import softmax
 from softmachine.transformer.features import ceil_log2
 from softmachine.transformer.weights import Block, Head, Layer, Transformer
@@ -43,7 +43,10 @@ def soften_in_fixed_point(transformer: Transformer, bits: int, attention_bits: i
 
     Raises:
         ConstructionError: If a head is leftmost- or rightmost-hard, or b' is too small.
+        UsageError: If b is not positive.
     """
+    if bits < 1:
+        raise UsageError(f"fixed point cannot have {bits} bits", hint="choose at least 1")
     least = least_attention_bits(bits)
     if attention_bits < least:
         raise ConstructionError(
