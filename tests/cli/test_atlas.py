@@ -1,12 +1,14 @@
 from __future__ import annotations
 
+import re
 import shlex
 
 import pytest
 
+import softmachine as sm
 from softmachine import zoo
 from softmachine.languages.family import Family
-from softmachine.measure.atlas import ATLAS, Claim, Witness, all_witnesses
+from softmachine.measure.atlas import ATLAS, Cell, Claim, Witness, all_witnesses
 from softmachine.theorems import all_theorems, theorem_for
 from softmachine.uniform import family_named
 from tests.cli.conftest import Cli
@@ -54,6 +56,43 @@ def test_every_command_runs_the_construction_that_it_is_said_to_run(claim: Claim
         assert entry.load().word(options[0])
 
 
+FIXED = re.compile(r"--arithmetic fixed:(\d+)")
+
+
+@pytest.mark.parametrize(
+    "cell",
+    [cell for cell in ATLAS if cell.languages],
+    ids=lambda cell: f"{cell.depth}, {cell.precision}, {cell.width}, {cell.uniformity}",
+)
+def test_witnesses_run_in_fixed_point_of_the_precision_of_their_cell(cell: Cell) -> None:
+    """Constant precision is F_2; more bits are for precision that grows. Layer-norm hashes say that they cannot."""
+    for witness in (*cell.lower, *cell.above):
+        found = FIXED.search(witness.command)
+        if found is None:
+            assert (witness.construction, "in float64" in witness.note) == ("automaton-layer-norm", True)
+        else:
+            assert (int(found[1]) == 2) == (cell.precision == "1")
+
+
+def test_a_loop_that_becomes_a_circuit_turns_more_than_once() -> None:
+    """The witnesses of Lemma 5.1 are loops: a copy for each turn, and not one copy only."""
+    looped = [cell for cell in ATLAS if cell.depth != "1" and cell.languages and not cell.cited]
+    for witness in {witness for cell in looped for witness in cell.above}:
+        _, _, name, *options = shlex.split(witness.command)
+        weights = sm.compile(name, theorem=options[options.index("--theorem") + 1]).weights
+        assert max(block.count(None) for block in weights.blocks) > 1
+
+
+def test_every_cell_cites_the_upper_bound_that_covers_its_precision() -> None:
+    """Lemma 4.2 has constant and polynomial precision; of Lemma 5.2, (5a) has constant and (5b) logarithmic."""
+    looped = {"1": "Lemma 5.2 (5a)", "log N": "Lemma 5.2 (5b)", "poly N": "Lemma 4.2, Lemma 5.1"}
+    for cell in ATLAS:
+        if cell.cited:
+            assert cell.upper == cell.cited == "Merrill & Sabharwal 2025a"
+        elif cell.languages:
+            assert cell.upper == ("Lemma 4.2" if cell.depth == "1" else looped[cell.precision])
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("command", [witness.command for _, witness in WITNESSES])
 def test_every_command_ends_well(command: str, cli: Cli) -> None:
@@ -66,6 +105,10 @@ def test_the_map_is_printed(cli: Cli) -> None:
     parts = ("L AC⁰", "FO TC^d †", "uniform-circuits", "softmachine run one-way-streets", "softmachine uniform")
     for part in parts:
         assert part in shown.out
+    for bound in ("⊆ 4.2 ", "⊆ 5.2 (5a)", "⊆ 5.2 (5b)", "⊆ 4.2, 5.1", "⊆ †"):
+        assert bound in shown.out
+    assert "Hard and soft attention give the same" not in shown.out
+    assert "(Lemma 3.1, which does not state the converse)" in shown.out
     cells = cli("atlas", "--json").json["cells"]
     assert len(cells) == 24
     assert {"lower", "uniform", "above", "witnessed"} <= set(cells[0])

@@ -27,6 +27,34 @@ def test_one_loop_in_constant_precision(cli: Cli) -> None:
     assert answer["before"]["turns"] == answer["after"]["turns"] == 4
 
 
+def test_softmax_is_average_hard_attention_in_fixed_point(cli: Cli) -> None:
+    """By default in the least F_b that has all weights; inside attention with as many bits as Lemma 3.1 needs."""
+    found = cli("rewrite", "Q_a since Q_b", "--as", "softmax-fixed-point", "--up-to", 4)
+    assert found.status == 0
+    assert "31 inputs: the same residual streams at every position (fixed:2:6, softmax scale 32)" in found.out
+    options = ("--up-to", 3, "--arithmetic", "fixed:6", "--json")
+    answer = cli("rewrite", "palindrome", "--as", "softmax-fixed-point", *options).json
+    assert (answer["inputs"], answer["same"], answer["arithmetic"], answer["scale"]) == (15, True, "fixed:6:12", 1024)
+    assert answer["before"] == answer["after"]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("Q_a since Q_b", "--theorem", "unique-hard"), "head 'Q_a since Q_b' is rightmost-hard"),
+        (("Q_a since Q_b", "--arithmetic", "exact"), "in fixed point, not in exact"),
+        (("Q_a since Q_b", "--arithmetic", "fixed:8:9"), "the least sufficient precision is fixed:8:13"),
+        (("prev Q_a", "--arithmetic", "fixed:1"), "is 6, which is not a number of F_1"),
+    ],
+)
+def test_what_does_not_fit_softmax_in_fixed_point_is_refused_with_the_reason(
+    cli: Cli, options: tuple[str, ...], message: str
+) -> None:
+    found = cli("rewrite", *options, "--as", "softmax-fixed-point", "--up-to", 3)
+    assert found.status == 2
+    assert message in " ".join(found.err.split())
+
+
 def test_a_difference_is_shown_and_fails(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
     """A rewriting that adds a little to a logit."""
     monkeypatch.setattr(Rewriting, "rewritten", _tilted)
@@ -45,7 +73,7 @@ def test_forms_are_named_as_they_are(cli: Cli) -> None:
     assert set(FORMS) == set(Form)
     found = cli("rewrite", "one-street", "--as", "no-head")
     assert found.status == 2
-    assert "choose one-head or one-loop or unmasked or causal" in found.err
+    assert "choose one-head or one-loop or unmasked or causal or softmax-fixed-point" in found.err
 
 
 def test_words_without_a_length_have_to_be_chosen(cli: Cli) -> None:

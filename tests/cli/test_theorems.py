@@ -37,6 +37,25 @@ def test_one_theorem_has_a_table_of_its_own(cli: Cli) -> None:
     assert "crasp" not in out
 
 
+@pytest.mark.parametrize(
+    ("name", "cited", "not_cited"),
+    [
+        ("srasp", ("Using Soft Attention, Section 6", "Strobl et al. 2024"), ("Section 5", "Appendix E")),
+        ("temporal-layer-norm", ("Figure 1 (†)", "without ε"), ("(11d)", "B.3")),
+        ("automaton-layer-norm", ("Figure 1 (†)", "without ε"), ("(11d)", "B.3")),
+    ],
+)
+def test_references_name_what_the_construction_follows(
+    name: str, cited: tuple[str, ...], not_cited: tuple[str, ...]
+) -> None:
+    """S-RASP is in Section 6; no norm is around attention (11d), and none has the ε of section B.3."""
+    theorem = theorem_named(name)
+    assert theorem is not None
+    assert all(text in theorem.reference for text in cited)
+    for claim in (theorem.statement, theorem.reference, *map(str, theorem.guide)):
+        assert not any(text in claim for text in not_cited)
+
+
 @pytest.mark.parametrize(("attentions", "shown"), [(("soft",), "–"), (("hard",), "hard attention")])
 def test_a_theorem_that_says_its_needs_in_a_sentence_is_listed_with_the_sentence(
     cli: Cli, monkeypatch: pytest.MonkeyPatch, attentions: tuple[str, ...], shown: str

@@ -21,17 +21,20 @@ if TYPE_CHECKING:
 TITLES = {
     "lower": "All of the class is recognised: compiled and run",
     "uniform": "By a uniform family: machines print it, and their space is measured",
-    "upper": "Nothing else is recognised: a transformer becomes a circuit of the class",
+    "upper": "Nothing else is recognised (cited, ⊆): one transformer as a circuit of the class",
 }
 LEGEND = """
 Orders of growth (Θ), with polynomial padding; d ≥ 1. L and FO: the circuits are
-L-uniform or FO-uniform. Hard and soft attention give the same (Lemma 3.1).
+L-uniform or FO-uniform.
 [1 a A]  what runs of the three claims above: all of the class, uniform, nothing else
+⊆ 4.2  nothing else is recognised, by Lemma 4.2 of the paper; ⊆ †: as cited at †
 –  too little volume (precision × width) for a natural class
-†  that it is all of the class is cited: Merrill and Sabharwal 2025a
+†  all of the class, and nothing else: cited, Merrill and Sabharwal 2025a
 What runs are members of a family; proofs for all members are in Svete, Merrill,
 Cotterell and Sabharwal, Revisiting Padded Transformer Expressivity, 2026 (this
-is its Figure 1); the upper bounds are Lemmas 4.2 and 5.2.
+is its Figure 1). At logarithmic precision, softmax recognises what average-hard
+attention does (Lemma 3.1, which does not state the converse):
+      softmachine rewrite "Q_a since Q_b" --as softmax-fixed-point --up-to 5
 FO-uniform circuits are measured as L-uniform ones: for d ≥ 1 that is the same."""
 
 NARROWEST = 80
@@ -93,20 +96,19 @@ def _table(cells: tuple[Cell, ...], marks: Marks) -> Table:
 
 
 def _entry(cell: Cell, marks: Marks) -> Text:
-    """The class, and below it what is witnessed of each claim."""
+    """The class, and below it what is witnessed of each claim, and which result is the upper bound."""
     from rich.text import Text
 
     if not cell.languages:
         return Text("–", style="dim")
     name = cell.languages.replace("-uniform", "") + (" †" if cell.cited else "")
-    if not cell.witnessed:
-        return Text(name, style="dim")
     every = list(marks)
     shown = [
         _stretch([(every.index((claim, each)), marks[claim, each]) for each in cell.witnesses[claim]])
         for claim in cell.witnesses
     ]
-    return Text(f"{name}\n[{' '.join(shown)}]", style="bold")
+    bound = "†" if cell.cited else cell.upper.replace("Lemma ", "")
+    return Text(f"{name}\n[{' '.join(shown)}]\n⊆ {bound}", style="bold")
 
 
 def _stretch(found: Sequence[tuple[int, str]]) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from enum import IntEnum
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -106,16 +107,18 @@ _CONTEXT = "For a theorem whose weights depend on a length: the length to make t
 _FITS = f"{_CONTEXT}; by default that of the input, doubled until the run fits."
 Context = Annotated[int | None, value("N", f"{_CONTEXT}.", "--context", "--bound", least=0)]
 RunContext = Annotated[int | None, value("N", _FITS, "--context", "--bound", least=0)]
-ArithmeticName = Annotated[
-    str,
-    typer.Option(
-        "--arithmetic",
-        metavar="NAME",
-        help="What numbers to compute with: exact (rationals), float64, float32, bfloat16, float16, float8_e4m3fn, "
-        "float8_e5m2, int8, ball (enclosures of real numbers, which prove what softmax decides; ball:256 for 256 "
-        "bits), or fixed:B (fixed point with B integer and B "
-        "fractional bits; fixed:B:C with C inside attention).",
-    ),
+_ARITHMETIC = partial(
+    typer.Option,
+    "--arithmetic",
+    metavar="NAME",
+    help="What numbers to compute with: exact (rationals), float64, float32, bfloat16, float16, float8_e4m3fn, "
+    "float8_e5m2, int8, ball (enclosures of real numbers, which prove what softmax decides; ball:256 for 256 "
+    "bits), or fixed:B (fixed point with B integer and B "
+    "fractional bits; fixed:B:C with C inside attention).",
+)
+ArithmeticName = Annotated[str, _ARITHMETIC()]
+RewritingArithmetic = Annotated[
+    str | None, _ARITHMETIC(show_default="exact; for softmax-fixed-point, the least fixed:B that has all weights")
 ]
 Workers = Annotated[
     int | None,

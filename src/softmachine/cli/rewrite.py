@@ -1,4 +1,4 @@
-"""``softmachine rewrite``: the same transformer with one head a layer, one loop, or other masks, and what it costs."""
+"""``softmachine rewrite``: the same transformer with one head a layer, one loop, other masks or softmax; its cost."""
 
 from __future__ import annotations
 
@@ -25,9 +25,10 @@ if TYPE_CHECKING:
 EXAMPLES = """[dim]Examples:[/]
   softmachine rewrite one-way-streets --as one-loop
   softmachine rewrite "Q_a since Q_b" --as unmasked --up-to 3
-  softmachine rewrite one-street --as causal"""
+  softmachine rewrite one-street --as causal
+  softmachine rewrite "Q_a since Q_b" --as softmax-fixed-point --up-to 5"""
 
-FORMS = ("one-head", "one-loop", "unmasked", "causal")
+FORMS = ("one-head", "one-loop", "unmasked", "causal", "softmax-fixed-point")
 As = Annotated[
     str,
     typer.Option("--as", metavar="FORM", help=f"What it becomes: {', '.join(FORMS)}.", autocompletion=one_of(*FORMS)),
@@ -43,7 +44,7 @@ def command(
     *,
     form: As,
     up_to: UpTo = None,
-    arithmetic: options.ArithmeticName = "exact",
+    arithmetic: options.RewritingArithmetic = None,
     theorem: options.TheoremName = None,
     context: options.Context = None,
     format_name: options.Format = None,
@@ -54,14 +55,20 @@ def command(
     Papers say that it loses nothing to have one head a layer, one loop instead of several, no masks, or causal masks
     only. This shows it, and what it costs. In an arithmetic that is not exact, answers are compared. Exit status 0: the
     two say the same; 1: they do not.
+
+    softmax-fixed-point has softmax for average-hard attention, and compares residual streams in fixed point.
     """
-    from softmachine.measure.rewriting import Form, Rewriting
+    from softmachine.engines.sweep import Sweep
+    from softmachine.measure.rewriting import Form, Rewriting, choose_fixed_point
 
     if form not in set(Form):
         raise UsageError(f"there is no form {form!r}", hint=f"choose {' or '.join(FORMS)}")
     model = open_model(source, Wanted(theorem, "hard", context, format=format_name), output, two_letters=True)
-    rewriting = Rewriting(model.weights, Form(form), arithmetic)
-    found = next(_differences(model, rewriting, up_to, output), None)
+    sweep = Sweep.every(model, up_to)
+    if form == Form.SOFTMAX:
+        arithmetic = choose_fixed_point(model.weights, _positions(sweep), arithmetic)
+    rewriting = Rewriting(model.weights, Form(form), arithmetic or "exact")
+    found = next(_differences(sweep, rewriting, output), None)
     if output.as_json:
         output.answer(_answer(model, rewriting, found))
     else:
@@ -69,15 +76,13 @@ def command(
     return Status.DONE if found is None else Status.FAILS
 
 
-def _differences(model: Model, rewriting: Rewriting, up_to: int | None, output: Output) -> Iterator[tuple[Word, int]]:
+def _differences(sweep: Sweep, rewriting: Rewriting, output: Output) -> Iterator[tuple[Word, int]]:
     """The inputs on which the two differ, and where."""
     from softmachine.cli.progress import bar
-    from softmachine.engines.sweep import Sweep
 
-    sweep = Sweep.every(model, up_to)
     with bar("inputs", sweep.total, output) as advance:
         for word in _allowed(sweep):
-            tokens, length = _sequence(model, word)
+            tokens, length = _sequence(sweep.model, word)
             place = rewriting.difference(tokens, length)
             advance(1)
             if place is not None:
@@ -112,6 +117,15 @@ def _sequence(model: Model, word: Word) -> tuple[list[str], int | None]:
     return [*prompt.tokens, *(token for token in islice(said, LONGEST) if token is not None)], prompt.length
 
 
+def _positions(sweep: Sweep) -> int:
+    """An upper bound of the number of positions that an input of a sweep has."""
+    from softmachine.codec import DecoderCodec
+
+    codec = sweep.model.codec
+    longest = next((word for length in range(sweep.longest, -1, -1) for word in codec.words(length)), ())
+    return len(codec.prompt(longest).tokens) + (LONGEST if isinstance(codec, DecoderCodec) else 0)
+
+
 LONGEST = 40
 """So many tokens of a decoder are compared."""
 
@@ -130,9 +144,11 @@ def _tell(model: Model, rewriting: Rewriting, found: tuple[Word, int] | None, ou
         output.columns(rows)
         output.say("")
     if found is None:
-        what = "logits" if rewriting.arithmetic == "exact" else "answers"
         tried = many(rewriting.inputs, "input")
-        output.say(f"{tried}: the same {what} at every position ({rewriting.arithmetic})", style="green")
+        scale = f", softmax scale {rewriting.scale:,}" if rewriting.scale else ""
+        output.say(
+            f"{tried}: the same {rewriting.compared} at every position ({rewriting.arithmetic}{scale})", style="green"
+        )
     else:
         word, place = found
         output.say(f"on input {''.join(word)!r} they differ at position {place}", style="red")
@@ -150,4 +166,5 @@ def _answer(model: Model, rewriting: Rewriting, found: tuple[Word, int] | None) 
         "difference": None if found is None else {"input": list(found[0]), "position": found[1]},
         "before": before,
         "after": after,
+        **({"scale": rewriting.scale} if rewriting.scale else {}),
     }

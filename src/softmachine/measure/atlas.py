@@ -3,7 +3,8 @@
 Figure 1 of "Revisiting Padded Transformer Expressivity". A regime is a depth, a precision, a width and a uniformity;
 all have polynomial padding. That it has exactly its class is three claims, and each is witnessed, by commands that run,
 or only cited: all of the class is recognised (a family is compiled and run), by a family that is uniform (machines
-print it, and their space is measured), and nothing else is (a transformer is made a circuit of the class).
+print it, and their space is measured), and nothing else is. The last is a statement about all transformers: every cell
+cites it, and the command shows its proof on one transformer, which becomes a circuit of the class.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ class Claim(StrEnum):
     UNIFORM = "uniform"
     """The family is uniform: machines print it, and their space is measured."""
     UPPER = "upper"
-    """Nothing else is recognised: a transformer becomes a circuit of the class."""
+    """Nothing else is recognised, which is cited: one transformer becomes a circuit of the class."""
 
 
 @dataclass(frozen=True)
@@ -58,7 +59,7 @@ class Cell:
         uniform: What runs of the proof that it is by a uniform family.
         above: What runs of the proof that nothing else is recognised.
         cited: Who shows that all of it is recognised, where nothing here does.
-        upper: Why nothing more is.
+        upper: Which result shows that nothing else is: of the paper, unless it has authors and a year.
     """
 
     depth: str
@@ -94,12 +95,12 @@ _UNIT = Witness(
 )
 _DEEP_UNIT = Witness(
     "circuit-unit",
-    "softmachine run parity-8 10110000 --theorem circuit-unit",
+    "softmachine run parity-8 10110000 --theorem circuit-unit --arithmetic fixed:17",
     "any circuit, as many turns as it is deep",
 )
 _READS = Witness(
     "circuit-evaluator",
-    "softmachine run and-or 101 --theorem circuit-evaluator --length 64",
+    "softmachine run and-or 101 --theorem circuit-evaluator --length 64 --arithmetic fixed:2",
     "circuit evaluation is complete (Lemma C.2); as many turns as the circuit is deep",
 )
 _FAMILY = Witness(
@@ -109,7 +110,7 @@ _FAMILY = Witness(
 )
 _COUNTING_FAMILY = Witness(
     "uniform-thresholds",
-    "softmachine run vote-tree 101",
+    "softmachine run vote-tree 101 --arithmetic fixed:17",
     "the language of a uniform family with thresholds, in width 33: log^d turns",
 )
 _GUESSES = Witness(
@@ -160,19 +161,20 @@ _TO_DEEP_AC = Witness(
 )
 _TO_DEEP_TC = Witness(
     "to_circuit",
-    "softmachine circuit majority-7 --theorem circuit-unit --inputs 7 --arithmetic fixed:11 --gates TC",
+    "softmachine circuit full-adder --theorem circuit-unit --inputs 3 --arithmetic fixed:11 --gates TC",
     "Lemma 5.1: a copy for each turn of the loop",
 )
 _MEMBERS = Witness(
     "temporal-layer-norm",
-    "softmachine run majority-formula aab --theorem temporal-layer-norm",
+    "softmachine run majority-formula aab --theorem temporal-layer-norm --arithmetic fixed:4",
     "members of the class, with layer norm: no position features, one set of weights; that it is all of it is cited",
 )
 _LOOPED_MEMBERS = Witness(
     "automaton-layer-norm",
     "softmachine run shell-game srrsr --theorem automaton-layer-norm",
     "members of the class (d = 1), one complete for NC¹, with layer norm: no position features, one set of weights, "
-    "log N turns; that it is all of it is cited",
+    "log N turns; in float64, since layer norm of several numbers is not defined in fixed point; that it is all of it "
+    "is cited",
 )
 
 
@@ -194,18 +196,22 @@ def _constant_depth() -> tuple[Cell, ...]:
 
 
 def _looped() -> tuple[Cell, ...]:
-    upper = "Lemma 5.2"
+    upper = "Lemma 5.2 (5b)"
+    unstated = "Lemma 4.2, Lemma 5.1"  # equation (5b) is about logarithmic precision only
     ac, tc = "FO-uniform AC^d", "FO-uniform TC^d"
     complete = (_FAMILY, _READS, _GUESSES, _GRAPH), (_EVALUATOR, _RULES, _TREE_FAMILY, _GRAPH_FAMILY), (_TO_DEEP_AC,)
     counts = (_COUNTING_FAMILY, _DEEP_UNIT), (_COUNTING_EVALUATOR, _COUNTING_RULES, _DEEP_FAMILY), (_TO_DEEP_TC,)
     return (
         Cell(LOOPED, CONSTANT, CONSTANT, FULLY, ""),
         Cell(LOOPED, CONSTANT, CONSTANT, LOGSPACE, ""),
-        *(Cell(LOOPED, CONSTANT, width, LOGSPACE, ac, *complete, upper=upper) for width in (LOGARITHMIC, POLYNOMIAL)),
+        *(
+            Cell(LOOPED, CONSTANT, width, LOGSPACE, ac, *complete, upper="Lemma 5.2 (5a)")
+            for width in (LOGARITHMIC, POLYNOMIAL)
+        ),
         Cell(LOOPED, LOGARITHMIC, CONSTANT, FULLY, tc, (_LOOPED_MEMBERS,), cited=EARLIER, upper=EARLIER),
         *(Cell(LOOPED, LOGARITHMIC, width, LOGSPACE, tc, *counts, upper=upper) for width in _WIDTHS),
         Cell(LOOPED, POLYNOMIAL, CONSTANT, FULLY, tc, (_LOOPED_MEMBERS,), cited=EARLIER, upper=EARLIER),
-        *(Cell(LOOPED, POLYNOMIAL, width, LOGSPACE, tc, *counts, upper=upper) for width in _WIDTHS),
+        *(Cell(LOOPED, POLYNOMIAL, width, LOGSPACE, tc, *counts, upper=unstated) for width in _WIDTHS),
     )
 
 

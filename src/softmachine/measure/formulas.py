@@ -1,6 +1,6 @@
 """Is a language in temporal logic with counting? All small formulas are tried on some words.
 
-A probe for conjectures such as the one of "Simulating Hard Attention Using Soft Attention" (section 5) that Dyck-2 is
+A probe for conjectures such as the one of "Simulating Hard Attention Using Soft Attention" (Section 6) that Dyck-2 is
 not defined by any formula of LTL with counts and monadic predicates. If a conjunction of formulas defines a language,
 each of them holds at the end of all its words, and for every other word one of them does not. So if a word outside the
 language satisfies all formulas up to a size that hold on all its words (even: on some of them), no conjunction of such

@@ -6,8 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from softmachine.arithmetic import arithmetic
+from softmachine.arithmetic.fixed import Fixed
+from softmachine.arithmetic.fixed_point import least_bits
 from softmachine.engines.dense.engine import DenseEngine
-from softmachine.transformer.rewriting import causal, one_head, one_loop, unmasked
+from softmachine.engines.dense.weights import least_precision, named_weights
+from softmachine.errors import PrecisionError, UsageError
+from softmachine.transformer.rewriting import causal, fixed_point_softmax, one_head, one_loop, unmasked
 from softmachine.transformer.weights import Transformer
 
 
@@ -18,6 +23,7 @@ class Form(StrEnum):
     ONE_LOOP = "one-loop"
     UNMASKED = "unmasked"
     CAUSAL = "causal"
+    SOFTMAX = "softmax-fixed-point"
 
     @property
     def statement(self) -> str:
@@ -30,6 +36,8 @@ STATEMENTS = {
     Form.ONE_LOOP: "one loop with a phase flag (Definition A.6, Lemma 5.3)",
     Form.UNMASKED: "no masks, with padding (Revisiting Padded Transformer Expressivity, section 6)",
     Form.CAUSAL: "causal masks only, with padding (Revisiting Padded Transformer Expressivity, section 6)",
+    Form.SOFTMAX: "softmax for average-hard attention, in fixed point (Revisiting Padded Transformer Expressivity, "
+    "Lemma 3.1)",
 }
 
 
@@ -79,7 +87,9 @@ class Rewriting:
     Args:
         given: The transformer.
         form: What it is rewritten to.
-        arithmetic: In exact arithmetic logits are compared, in any other the answers.
+        arithmetic: In exact arithmetic logits are compared, in any other the answers. Softmax for average-hard
+            attention needs fixed point, with more bits inside attention, and residual streams are compared; see
+            :func:`choose_fixed_point`.
         inputs: How many inputs were compared.
         costs: Before and after, for the longest of them.
     """
@@ -102,6 +112,23 @@ class Rewriting:
                 return unmasked.unmasked(self.given, positions, length)
             case Form.CAUSAL:
                 return causal.causal(self.given, positions, length)
+
+            case Form.SOFTMAX:
+                return fixed_point_softmax.soften_in_fixed_point(self.given, *_bits(self.arithmetic))
+
+    @property
+    def scale(self) -> int | None:
+        """The inverse temperature that softmax gets for average-hard attention; None for other forms."""
+        if self.form is Form.SOFTMAX:
+            return fixed_point_softmax.least_scale(*_bits(self.arithmetic))
+        return None
+
+    @property
+    def compared(self) -> str:
+        """What is compared at every position: residual streams, logits or answers."""
+        if self.form is Form.SOFTMAX:
+            return "residual streams"
+        return "logits" if self.arithmetic == "exact" else "answers"
 
     def padded(self, tokens: Sequence[str], length: int | None) -> tuple[list[str], slice]:
         """The tokens with padding, and where in them the answers stand."""
@@ -130,8 +157,42 @@ class Rewriting:
         return next((i for i, (one, other) in enumerate(zip(before, after, strict=True)) if one != other), None)
 
     def _said(self, engine: DenseEngine, tokens: Sequence[str], length: int | None) -> list[object]:
-        """What is said at every position: logits, or answers."""
-        if self.arithmetic != "exact":
+        """What is computed at every position: the residual stream, logits, or answers."""
+        if self.compared == "answers":
             return list(engine.answers([tokens], length)[0])
-        found = engine.unembedding(engine.residual_stream([tokens], length)).value
+        stream = engine.residual_stream([tokens], length)
+        found = (stream if self.form is Form.SOFTMAX else engine.unembedding(stream)).value
         return list(found.reshape(len(tokens), -1).tolist())
+
+
+def choose_fixed_point(transformer: Transformer, positions: int, name: str | None = None) -> str:
+    """Choose a fixed-point arithmetic in which softmax is average-hard attention, and averages are exact.
+
+    Args:
+        transformer: The transformer with average-hard attention.
+        positions: The largest number of positions of an input, padding included.
+        name: "fixed:B" or "fixed:B:C", which is returned as it is; if left out, the least B that has all weights.
+
+    Raises:
+        UsageError: If the name is that of another arithmetic.
+        PrecisionError: If a weight is in no F_b.
+    """
+    if name is None:
+        least = least_precision(transformer)
+        if least is None:
+            place, weight = next(each for each in named_weights(transformer) if least_bits(each[1]) is None)
+            raise PrecisionError(f"{place} is {weight}, which is not a number of any F_b")
+        name = f"fixed:{least}"
+    bits, inner = _bits(name)
+    return name if inner > bits else f"fixed:{bits}:{fixed_point_softmax.least_attention_bits(bits, positions)}"
+
+
+def _bits(name: str) -> tuple[int, int]:
+    """The precision of a fixed-point arithmetic, and that inside attention."""
+    numbers = arithmetic(name)
+    if not isinstance(numbers, Fixed):
+        raise UsageError(
+            f"softmax equals average-hard attention in fixed point, not in {name}",
+            hint="choose --arithmetic fixed:B, or fixed:B:C with C bits inside attention",
+        )
+    return numbers.grid.bits, numbers.inner.bits

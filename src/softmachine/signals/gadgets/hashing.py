@@ -1,9 +1,10 @@
 """The layer-norm hash: a vector of length √2 that depends on the ratio of two numbers alone.
 
-Section B.3 of "Revisiting Padded Transformer Expressivity". Layer norm of (x, y, -x, -y) is that vector over the root
-of (x² + y²)/2, whose mean is 0 already. So numbers that come divided by something, as counts over i+1 do, hash alike
-with other divisors: φ(c/(i+1), 1/(i+1)) = φ(c, 1). The product of two hashes is 2 for equal ratios, and smaller
-otherwise. No number is squared and no position feature needed.
+Due to Merrill and Sabharwal; "Revisiting Padded Transformer Expressivity" mentions it in section B.3. Layer norm of
+(x, y, -x, -y) is that vector over the root of (x² + y²)/2, whose mean is 0 already; there is no ε, as there is in
+section B.3. So numbers that come divided by something, as counts over i+1 do, hash alike with other divisors:
+φ(c/(i+1), 1/(i+1)) = φ(c, 1). The product of two hashes is 2 for equal ratios, and smaller otherwise. No number is
+squared and no position feature needed.
 """
 
 from __future__ import annotations

@@ -12,7 +12,7 @@ changes no state, and is what is found where fewer letters are left. When 2^k �
 
 Uniform attention gives 1/(i+1), the share of the start token. The distance is carried as 2^k/(i+1), which doubles in
 every turn, and stops at 1. So (i - 2^k)/(i+1) and 1/(i+1) are known, and the layer-norm hash of the two is that of the
-number i - 2^k, by which position i - 2^k is found (section B.3).
+number i - 2^k, by which position i - 2^k is found (Merrill and Sabharwal; layer norm without the ε of section B.3).
 
 Needs: no position features; layer norm; that the loop turns ⌈log₂ n⌉ times. Hashes are irrational: float64 or balls, of
 Θ(log n) bits, since scores are about 1/n⁴ apart. Costs: 1 layer, a loop of 3 layers with one head; O(|Q|³) units,
@@ -93,7 +93,7 @@ GUIDE = (
     ),
     Guide(
         "Which position is 2^k behind?",
-        "Section B.3: (i - 2^k)/(i+1) and 1/(i+1) have the layer-norm hash of i - 2^k, as that position has.",
+        "(i - 2^k)/(i+1) and 1/(i+1) have the layer-norm hash of i - 2^k, as that position has.",
         ("position behind", "before…", "hash of the position…", "before"),
     ),
     Guide(
@@ -107,7 +107,7 @@ THEOREMS = (
     Theorem(
         "automaton-layer-norm",
         "fully uniform, log n turns: finite automata by hard attention and layer norm, one set of weights",
-        "Revisiting Padded Transformer Expressivity, Figure 1 (†) and section B.3; Merrill and Sabharwal 2025",
+        "Revisiting Padded Transformer Expressivity, Figure 1 (†), layer norm without ε; Merrill and Sabharwal 2025",
         Needs("no position features", also="layer norm; a loop that turns ⌈log₂ n⌉ times"),
         "1 layer, and 3 layers ⌈log₂ n⌉ times, one head a turn; O(|Q|³) hidden units, width 2|Q|² + 10 for |Q| states",
         TuringMachine,

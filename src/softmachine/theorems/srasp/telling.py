@@ -10,20 +10,20 @@ from softmachine.transformer.sight import Enclosure, Sight
 GUIDE = (
     Guide(
         "What is here?",
-        "Letters are looked up from the token, and what depends on one position is a feed-forward layer (Section 5). "
+        "Letters are looked up from the token, and what depends on one position is a feed-forward layer. "
         "The start token at position 0 holds nothing: it adds nothing to sums and matches no predicate.",
         ("in", "i", "i/(n+1)"),
     ),
     Guide(
         "Add up",
         "A prefix sum is a mean times i+1: uniform attention gives c/(i+1), and the score (2 c j - j²)/(i+1) is "
-        "largest at position c, which is retrieved (Appendix E).",
+        "largest at position c, which is retrieved (after Strobl et al. 2024).",
         ("mean of …", "find …"),
     ),
     Guide(
         "Look for a match",
         "rightmost and leftmost: a predicate is a sum of products of what query and key know, and equal integers are "
-        "those with (x - y)² = 0. The term j/(2(n+1)) breaks ties (Appendix E).",
+        "those with (x - y)² = 0. The term j/(2(n+1)) breaks ties.",
         ("length", "before…", "reverse…", "next…"),
     ),
     Guide(

@@ -1,8 +1,9 @@
 """S-RASP in a transformer encoder, with average-hard attention or with softmax.
 
-After "Simulating Hard Attention Using Soft Attention", Section 5 and Appendix E, and the simulation of S-RASP by masked
-average-hard attention transformers that it builds on. Position 0 holds a start token, at which every vector is 0: no
-Boolean is true there, no symbol is there, and every integer is 0. So it adds nothing to sums and matches no predicate.
+After "Simulating Hard Attention Using Soft Attention", Section 6, and the simulation of S-RASP by masked average-hard
+attention transformers that it builds on (Strobl et al. 2024). Position 0 holds a start token, at which every vector is
+0: no Boolean is true there, no symbol is there, and every integer is 0. So it adds nothing to sums and matches no
+predicate.
 
 | operation | score | gap |
 |---|---|---|
@@ -104,7 +105,7 @@ THEOREMS = (
     Theorem(
         "srasp",
         "S-RASP by an encoder that knows the length: average-hard attention, or softmax",
-        "Simulating Hard Attention Using Soft Attention, Section 5 and Appendix E",
+        "Simulating Hard Attention Using Soft Attention, Section 6; Strobl et al. 2024",
         Needs("position features i, i², 1/(i+1), i/(n+1), n, i·n", scale="O(n) to O(n²)", first="the length"),
         "one head an attention, one for the mean of a prefix sum and one for each multiple of n that it can reach",
         srasp.Program,

@@ -1,9 +1,12 @@
 """Temporal logic with counting in a transformer that knows nothing of positions: hard attention and layer norm.
 
-Equations (11d), (11e) and section B.3 of "Revisiting Padded Transformer Expressivity": layer norm of parts of the
-vector. Weights, position encoding and temperature are the same at every length, and the precision only has to be enough
-to tell scores apart: that is what the atlas calls fully uniform. Previous, next, since and until are masked unique-hard
-heads (section 4.3 of "Simulating Hard Attention Using Soft Attention"). Of counts:
+A member of the fully uniform families of Figure 1 of "Revisiting Padded Transformer Expressivity", which cites Merrill
+and Sabharwal: weights, position encoding and temperature are the same at every length, and the precision only has to be
+enough to tell scores apart. Layer norm applies to parts of the vector (footnote 11 there), in feed-forward networks.
+Departures from that paper: hidden units are normalised where (11e) normalises the output; attention has no layer norm
+around it as in (11d); and the stabilizer ε of section B.3 is 0, since with ε > 0 the norm of (x, -x) is no sign and the
+layer-norm hash depends on more than a ratio. Previous, next, since and until are masked unique-hard heads (section 4.3
+of "Simulating Hard Attention Using Soft Attention"). Of counts:
 
 - Uniform attention gives c/(i+1), and of the start token 1/(i+1); looking ahead, c/(n-i+1) and 1/(n-i+1).
 - A comparison of counts is the sign of one number, T/(i+1) shifted by half a unit, and the sign is the layer norm of
@@ -100,8 +103,8 @@ def _require_one_direction(formula: Formula) -> None:
 THEOREMS = (
     positionless(
         "temporal-layer-norm",
-        "section B.3: temporal logic with counting by hard attention and layer norm, no position features",
-        "Padded transformers, equations (11d), (11e) and B.3; the layer-norm hash of Merrill and Sabharwal",
+        "fully uniform: temporal logic with counting by hard attention and layer norm, no position features",
+        "Revisiting Padded Transformer Expressivity, Figure 1 (†), layer norm without ε; Merrill and Sabharwal 2025",
         Needs("no position features but the formula's own predicates", also="layer norm"),
         "one head for previous, next, since and until, one for each count and each 1/(i+1), one for each predicate of "
         "a count; at most three layers for each that is nested; width O(|φ|)",
