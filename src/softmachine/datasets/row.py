@@ -78,10 +78,20 @@ class Judge:
         max_steps: How many steps a run may take.
         positions: How many positions a context of a decoder may have; None if they are not limited.
         skip: Whether words whose runs do not end are left out; else they are refused.
+        budget: The number of tokens after which a search ends with what it has found; None if it is not limited.
     """
 
-    def __init__(self, codec: Codec[Source], max_steps: int, positions: int | None = None, *, skip: bool = False):
+    def __init__(
+        self,
+        codec: Codec[Source],
+        max_steps: int,
+        positions: int | None = None,
+        *,
+        skip: bool = False,
+        budget: int | None = None,
+    ):
         self.codec = codec
+        self.budget = budget
         self.max_steps = max_steps
         self.positions = positions
         self.skip = skip
@@ -95,6 +105,8 @@ class Judge:
         """
         contexts = self._contexts(word)
         trace = tuple(token for _, said in contexts for token in said)
+        if self.budget is not None:
+            self.budget -= len(contexts[0][0].tokens) + len(trace)
         outcome = self.codec.outcome(word, [token or "" for token in trace])
         if outcome.halted and self._fits(contexts):
             return Judged(word, contexts[0][0], trace, outcome)
@@ -102,6 +114,11 @@ class Judge:
             raise self._endless(word, outcome)
         self.left_out.add(word)
         return None
+
+    @property
+    def exhausted(self) -> bool:
+        """Whether the budget is spent."""
+        return self.budget is not None and self.budget <= 0
 
     def row(self, judged: Judged, split: str, near: Judged | None) -> Row:
         """The row of a word."""

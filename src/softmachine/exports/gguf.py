@@ -67,9 +67,9 @@ curl localhost:8080/completion -d '{{"prompt": [{ids}], "temperature": 0, "retur
 # … gives the tokens of: {shown}
 ```
 
-`n_predict` is what the prompt leaves of {length} positions. If `stop_type` in the answer is `limit` and not `eos`, the
-run does not end within them, and there is no verdict. The texts of tokens are in `softmachine.json`; post no others: the
-token {unknown} that llama.cpp makes of other text is no symbol, and the answer means nothing.
+`n_predict` is how many tokens may follow the prompt, of {length} in all. If `stop_type` in the answer is `limit` and
+not `eos`, the run does not end within them, and there is no verdict. The texts of tokens are in `softmachine.json`;
+post no others: token {unknown}, which llama.cpp makes of other text, is no symbol, and the answer means nothing.
 
 llama.cpp keeps keys and values in float16 by default, which is *not* enough. The numbers below are of the same weights
 in `transformers`.

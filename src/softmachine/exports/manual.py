@@ -29,10 +29,10 @@ class Manual:
         library: What loads the files, as the hub calls it.
         form: What they are, after "It is".
         sample: How to run them, with places for an input, ``{word}`` in quotes or ``{prompt}`` and its ``{ids}``; for
-            the ``{length}``, and what the prompt leaves of it, ``{left}``; for what splits the input into ``{texts}``,
-            and the number of the ``{unknown}`` token; for what is ``{shown}`` in the end; and in code that has made a
-            list of ``answers``, for the lines that print it, ``{prints}``, and for the ``{imports}`` and ``{facts}``
-            that these need.
+            the ``{length}``, and how many tokens may follow the prompt, ``{left}``; for what splits the input into
+            ``{texts}``, and the number of the ``{unknown}`` token; for what is ``{shown}`` in the end; and in code that
+            has made a list of ``answers``, for the lines that print it, ``{prints}``, and for the ``{imports}`` and
+            ``{facts}`` that these need.
         generates: Whether what it shows is generated, token by token.
         adds: What adds the marks around an input.
         notes: What else there is to say of inputs.
@@ -61,7 +61,7 @@ def usage(manual: Manual, model: Lowered, dialogue: Dialogue, length: int) -> st
         prompt=" ".join(spelled[token] for token in sample.prompt),
         ids=", ".join(str(model.index[token]) for token in sample.prompt),
         length=length,
-        left=length - len(sample.prompt),
+        left=length - len(sample.prompt) if dialogue.decodes else 1,
         texts='"".join(word.split())' if dialogue.letters(spelled) else "word.split()",
         unknown=model.unknown,
         shown=_said(dialogue, sample, spelled) if manual.generates else "",
