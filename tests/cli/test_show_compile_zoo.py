@@ -59,7 +59,13 @@ def test_show_describes_a_folder_that_was_exported(cli: Cli, tmp_path: Path) -> 
     placed, dialogue = gpt2(lower(model, 24), "float32"), dialogue_of(model, [("1",)], 24)
     verified = (Verification("float32", 1, 1, 1, 1.0, None),)
     filled = Filled(placed, placed.architecture, verified, 0, 0, Manual("test", "a test", "", generates=True, adds=""))
-    describe(folder, model, filled, Exported(folder, placed.architecture, 24, "float32", verified, 0, 0), dialogue)
+    describe(
+        folder,
+        model,
+        filled,
+        Exported(folder, placed.architecture, 24, "float32", verified, 0, 0, "address-bits"),
+        dialogue,
+    )
     called = cli("show", folder)
     assert called.status == 0
     assert called.out.startswith("GPT2LMHeadModel  increment  by address-bits, 3 layers, 24 positions, 11 tokens,")

@@ -127,7 +127,7 @@ def command(
     if output.quiet:
         output.say(str(folder))
     else:
-        _say(exported, output)
+        _say(exported, _other_theorem(item, theorem, exported), output)
     say_notes(exported.notes, output)
 
 
@@ -166,12 +166,27 @@ def _export_set(name: str, folder: Path, to: str, dtype: str | None, force: bool
         return
     output.say(str(folder) if output.quiet else f"wrote {folder}: {many(len(written), 'model')}")
     for item in () if output.quiet else written:
-        output.say(f"  {item.folder.name:<20} {item.parameters:>10,} parameters, {item.length} positions")
+        output.say(
+            f"  {item.folder.name:<20} {item.parameters:>10,} parameters, {item.length} positions, by {item.theorem}"
+        )
 
 
-def _say(exported: Exported, output: Output) -> None:
+def _other_theorem(item: Source | Model, chosen: str | None, exported: Exported) -> str | None:
+    """The theorem that other commands compile a source by, if export has chosen another one."""
+    from softmachine.languages.source import Source
+    from softmachine.theorems import theorem_for
+
+    if chosen is not None or not isinstance(item, Source):
+        return None
+    default = theorem_for(item).name
+    return default if default != exported.theorem else None
+
+
+def _say(exported: Exported, other: str | None, output: Output) -> None:
     first = exported.verified[0]
     output.say(f"wrote {exported.folder}: {exported.architecture}, {exported.length:,} positions, {exported.dtype}")
+    instead = "" if other is None else f", made for stock checkpoints; run and show use {other} unless told otherwise"
+    output.say(f"  compiled by the theorem {exported.theorem}{instead}")
     output.say(
         f"  verified on {many(first.inputs, 'input')}, {many(first.tokens, 'token')}, up to "
         f"{many(first.longest, 'position')}"
@@ -192,6 +207,7 @@ def _answer(exported: Exported, to: str) -> dict[str, object]:
         "format": to,
         "architecture": exported.architecture,
         "length": exported.length,
+        "theorem": exported.theorem,
         "dtype": exported.dtype,
         "dtypes_that_hold": list(exported.dtypes),
         "parameters": exported.parameters,

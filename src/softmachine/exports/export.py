@@ -37,7 +37,9 @@ SHORT_WORDS, SHORT_WORDS_ANSWERED = 40, 300
 """So many of the shortest inputs are tried before a model is written; more if a model answers at once."""
 SAMPLED, SAMPLED_ANSWERED = 24, 8
 """How many random words are tried; of a model that answers at once, how many of each of a few lengths."""
-MOST_SAMPLED = 1 << 17
+WIDER = {"float16": "float32", "bfloat16": "float32", "float32": "float64"}
+"""The format to try where one does not hold."""
+MOST_SAMPLED = 1 << 16
 """How many tokens of the reference interpreter a search for such words may take."""
 
 
@@ -84,6 +86,7 @@ def written(
             filled.verified,
             filled.parameters,
             filled.rounded,
+            model.theorem.name,
             model.notes,
         )
         describe(new, model, filled, exported, dialogue)
@@ -141,7 +144,7 @@ def _words(model: Model, length: int) -> Iterator[Word]:
     """
     codec = model.codec
     entry, (longest, sampled) = zoo.find(model.name), _sample(codec, length)
-    words = (*_zoo_samples(entry, codec.source), *longest, *_short(codec, length), *_long(codec, length), *sampled)
+    words = (*_zoo_samples(entry, codec.source), *longest, *_short(codec, length), *sampled, *_long(codec, length))
     yield from dict.fromkeys(words)
 
 
@@ -169,15 +172,15 @@ def _long(codec: Codec[Source], length: int) -> Iterator[Word]:
 
 
 def _long_lengths(codec: Codec[Source], length: int) -> list[int]:
-    """An eighth, a quarter, half and, where inputs are answered at once, all of the positions.
+    """Where inputs are answered at once, all of the positions; then half, a quarter and an eighth of them.
 
     The codec's next smaller length is taken.
     """
     if isinstance(codec, DecoderCodec):
-        return [length // 8, length // 4, length // 2]
+        return [length // 2, length // 4, length // 8]
     fitting = sorted(map(len, words_that_fit(codec, length)))
-    below = [[size for size in fitting if size <= length // share] or fitting[:1] for share in (8, 4, 2, 1)]
-    return sorted({sizes[-1] for sizes in below if sizes})
+    below = [[size for size in fitting if size <= length // share] or fitting[:1] for share in (1, 2, 4, 8)]
+    return [*dict.fromkeys(sizes[-1] for sizes in below if sizes)]
 
 
 def _sample(codec: Codec[Source], length: int) -> tuple[list[Word], list[Word]]:
@@ -218,8 +221,16 @@ def _ranges(codec: Codec[Source], sizes: list[int], length: int) -> list[range]:
 
 
 def _longest(judge: Judge, most: int, found: Sequence[Judged], chooser: random.Random) -> Word:
-    """The word with the longest run of those found and of longer words that resemble them, by bisection."""
-    judge.budget, best = MOST_SAMPLED, max(found, key=_size)
+    """Of words that were found, and of longer ones that resemble them: a word whose run ends near the last position.
+
+    Of several that come as near as an eighth of the positions, the one that makes the most steps.
+    """
+
+    def rank(judged: Judged) -> tuple[int, int]:
+        taken = len(judged.prompt.tokens) + len(judged.trace)
+        return min(taken, (judge.positions or 0) * 7 // 8), len(judged.trace)
+
+    judge.budget, best = MOST_SAMPLED, max(found, key=rank)
     for like in found:
         low, high = len(like.word), most + 1
         while high - low > 1 and not judge.exhausted:
@@ -227,13 +238,8 @@ def _longest(judge: Judge, most: int, found: Sequence[Judged], chooser: random.R
             word = relative(like.word, judge.codec.alphabet, middle, chooser)
             judged = judge(word) if word is not None and judge.codec.has_word(word) else None
             low, high = (low, middle) if judged is None else (middle, high)
-            best = max(best, judged or best, key=_size)
+            best = max(best, judged or best, key=rank)
     return best.word
-
-
-def _size(judged: Judged) -> int:
-    """How many positions a run takes."""
-    return len(judged.prompt.tokens) + len(judged.trace)
 
 
 def _remedy(model: Model, form: StockFormat, dtype: str) -> str:
@@ -241,4 +247,5 @@ def _remedy(model: Model, form: StockFormat, dtype: str) -> str:
     better = stock_theorem(model.source, form, dtype)
     if better is not None and better.name != model.theorem.name:
         return f"the theorem {better.name} is made for {dtype}"
-    return "export it in float32, or for a smaller --length"
+    wider = WIDER.get(dtype)
+    return f"export it {f'in {wider}, or ' if wider in form.dtypes else ''}for a smaller --length"
