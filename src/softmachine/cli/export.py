@@ -185,7 +185,7 @@ def _other_theorem(item: Source | Model, chosen: str | None, exported: Exported)
 def _say(exported: Exported, other: str | None, output: Output) -> None:
     first = exported.verified[0]
     output.say(f"wrote {exported.folder}: {exported.architecture}, {exported.length:,} positions, {exported.dtype}")
-    instead = "" if other is None else f", made for stock checkpoints; run and show use {other} unless told otherwise"
+    instead = "" if other is None else f", made for stock checkpoints; run and show use {other} by default"
     output.say(f"  compiled by the theorem {exported.theorem}{instead}")
     output.say(
         f"  verified on {many(first.inputs, 'input')}, {many(first.tokens, 'token')}, up to "
