@@ -218,8 +218,9 @@ def _manual(placed: Placed) -> Manual:
 
 
 _UNKNOWN = (
-    "Text that is not in the vocabulary becomes the token {}, which is no symbol: the embedding of it is 0, and the "
-    "answer means nothing. The code above refuses such text, and inputs that are too long; other code has to do so too."
+    "Text that is not in the vocabulary becomes the token {}. It is not a symbol, and its embedding carries nothing: "
+    "the output is then meaningless, also if it looks like a verdict. The code above refuses such text, and inputs "
+    "that are too long; other code must check this too."
 )
 _REFUSE = """\
 if tokenizer.unk_token_id in inputs.input_ids:

@@ -223,12 +223,12 @@ def _ranges(codec: Codec[Source], sizes: list[int], length: int) -> list[range]:
 def _longest(judge: Judge, most: int, found: Sequence[Judged], chooser: random.Random) -> Word:
     """Of words that were found, and of longer ones that resemble them: a word whose run ends near the last position.
 
-    Of several that come as near as an eighth of the positions, the one that makes the most steps.
+    Of several that come as near as a sixteenth of the positions, the one that makes the most steps.
     """
 
     def rank(judged: Judged) -> tuple[int, int]:
         taken = len(judged.prompt.tokens) + len(judged.trace)
-        return min(taken, (judge.positions or 0) * 7 // 8), len(judged.trace)
+        return min(taken, (judge.positions or 0) * 15 // 16), len(judged.trace)
 
     judge.budget, best = MOST_SAMPLED, max(found, key=rank)
     for like in found:
