@@ -14,11 +14,11 @@ from softmachine.cli.names import zoo_names
 from softmachine.cli.options import value
 from softmachine.cli.output import Output
 from softmachine.errors import Remedy, UsageError
+from softmachine.languages.source import Source
 from softmachine.text import many
 
 if TYPE_CHECKING:
     from softmachine.exports.writing import Exported
-    from softmachine.languages.source import Source
     from softmachine.model import Model
 
 EXAMPLES = """[dim]Examples:[/]
@@ -127,7 +127,10 @@ def command(
     if output.quiet:
         output.say(str(folder))
     else:
-        _say(exported, _other_theorem(item, theorem, exported), output)
+        from softmachine.theorems import theorem_for
+
+        default = theorem_for(item).name if isinstance(item, Source) and theorem is None else exported.theorem
+        _say(exported, default, output)
     say_notes(exported.notes, output)
 
 
@@ -171,22 +174,12 @@ def _export_set(name: str, folder: Path, to: str, dtype: str | None, force: bool
         )
 
 
-def _other_theorem(item: Source | Model, chosen: str | None, exported: Exported) -> str | None:
-    """The theorem that other commands compile a source by, if export has chosen another one."""
-    from softmachine.languages.source import Source
-    from softmachine.theorems import theorem_for
-
-    if chosen is not None or not isinstance(item, Source):
-        return None
-    default = theorem_for(item).name
-    return default if default != exported.theorem else None
-
-
-def _say(exported: Exported, other: str | None, output: Output) -> None:
+def _say(exported: Exported, default: str, output: Output) -> None:
+    """Print what was written; ``default`` is the theorem that other commands compile the source by."""
     first = exported.verified[0]
     output.say(f"wrote {exported.folder}: {exported.architecture}, {exported.length:,} positions, {exported.dtype}")
-    instead = "" if other is None else f", made for stock checkpoints; run and show use {other} by default"
-    output.say(f"  compiled by the theorem {exported.theorem}{instead}")
+    other = f", made for stock checkpoints; run and show use {default} by default"
+    output.say(f"  compiled by the theorem {exported.theorem}{other if default != exported.theorem else ''}")
     output.say(
         f"  verified on {many(first.inputs, 'input')}, {many(first.tokens, 'token')}, up to "
         f"{many(first.longest, 'position')}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 
@@ -78,7 +79,7 @@ class Judge:
         max_steps: How many steps a run may take.
         positions: How many positions a context of a decoder may have; None if they are not limited.
         skip: Whether words whose runs do not end are left out; else they are refused.
-        budget: The number of tokens after which a search ends with what it has found; None if it is not limited.
+        budget: The number of tokens after which a search ends with what it has found; by default there is no limit.
     """
 
     def __init__(
@@ -88,7 +89,7 @@ class Judge:
         positions: int | None = None,
         *,
         skip: bool = False,
-        budget: int | None = None,
+        budget: float = math.inf,
     ):
         self.codec = codec
         self.budget = budget
@@ -105,8 +106,7 @@ class Judge:
         """
         contexts = self._contexts(word)
         trace = tuple(token for _, said in contexts for token in said)
-        if self.budget is not None:
-            self.budget -= len(contexts[0][0].tokens) + len(trace)
+        self.budget -= len(contexts[0][0].tokens) + len(trace)
         outcome = self.codec.outcome(word, [token or "" for token in trace])
         if outcome.halted and self._fits(contexts):
             return Judged(word, contexts[0][0], trace, outcome)
@@ -114,11 +114,6 @@ class Judge:
             raise self._endless(word, outcome)
         self.left_out.add(word)
         return None
-
-    @property
-    def exhausted(self) -> bool:
-        """Whether the budget is spent."""
-        return self.budget is not None and self.budget <= 0
 
     def row(self, judged: Judged, split: str, near: Judged | None) -> Row:
         """The row of a word."""

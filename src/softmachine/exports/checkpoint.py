@@ -142,10 +142,9 @@ def _save_tokenizer(model: Lowered, folder: Path, dialogue: Dialogue) -> None:
     marks = [(spelled[token], index[token]) for token in dict.fromkeys((*dialogue.prefix, *dialogue.suffix))]
     if all(":" not in text and "$" not in text for text, _ in marks):
         tokenizer.post_processor = TemplateProcessing(single=template, special_tokens=marks)
-    marked = {"pad_token": model.spellings[model.pad], "unk_token": unknown}
-    special = {name: AddedToken(text, special=True, normalized=False) for name, text in marked.items()}
-    if dialogue.prefix:
-        special["bos_token"] = AddedToken(spelled[dialogue.prefix[0]], special=True, normalized=False)
+    names = [("pad_token", model.spellings[model.pad]), ("unk_token", unknown)]
+    names += [("bos_token", spelled[token]) for token in dialogue.prefix[:1]]
+    special = {name: AddedToken(text, special=True, normalized=False) for name, text in names}
     fast = PreTrainedTokenizerFast(
         tokenizer_object=tokenizer,
         model_max_length=len(model.positions),

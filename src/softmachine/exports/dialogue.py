@@ -70,9 +70,9 @@ class Dialogue:
         """
         texts = [spelled[symbol] for symbol in self.alphabet]
         inputs = {symbol for sample in self.samples for symbol in self.symbols(sample.prompt)}
-        longer = any(len(text) > 1 and {*text} <= {*texts} for text in spelled.values())
-        single = all(len(text) == 1 for text in texts) and inputs <= {*self.alphabet}
-        return "".join(texts) if single and not longer else ""
+        single = inputs <= {*self.alphabet} and all(len(text) == 1 for text in texts)
+        unique = not any(len(text) > 1 and {*text} <= {*texts} for text in spelled.values())
+        return "".join(texts) if single and unique else ""
 
 
 def dialogue_of(model: Model, words: Iterable[Sequence[str]], length: int) -> Dialogue:

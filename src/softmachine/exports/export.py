@@ -166,7 +166,7 @@ def _zoo_samples(entry: zoo.Entry | None, source: object) -> Iterator[Word]:
 
 
 def _long(codec: Codec[Source], length: int) -> Iterator[Word]:
-    """Words of one symbol; what runs on them does not fit is compared up to the last position."""
+    """Words of one symbol; a run that does not fit is compared up to the last position."""
     for count in _long_lengths(codec, length) if codec.alphabet else ():
         yield (codec.alphabet[0],) * count
 
@@ -197,9 +197,8 @@ def _sample(codec: Codec[Source], length: int) -> tuple[list[Word], list[Word]]:
     wishes = Wishes(balance=first.verdict in OTHER, long_traces=0.5 if decodes else 0.0)
     columns, chooser = list[list[Judged]](), random.Random(0)
     for lengths in _ranges(codec, [*map(len, fitting)], length):
-        judge.budget = MOST_SAMPLED
+        judge.budget, wanted = MOST_SAMPLED, SAMPLED - sum(map(len, columns)) if decodes else SAMPLED_ANSWERED
         search = Search(judge, lengths, wishes, lambda _: "", chooser, whole=False)
-        wanted = SAMPLED - sum(map(len, columns)) if decodes else SAMPLED_ANSWERED
         columns.append([judged for (judged,) in search.found(wanted, fewer=True)])
     found = {each.word: each for row in zip_longest(*columns) for each in row if each is not None}
     accepted = [word for word, each in found.items() if each.verdict == "accept"]
@@ -233,7 +232,7 @@ def _longest(judge: Judge, most: int, found: Sequence[Judged], chooser: random.R
     judge.budget, best = MOST_SAMPLED, max(found, key=rank)
     for like in found:
         low, high = len(like.word), most + 1
-        while high - low > 1 and not judge.exhausted:
+        while high - low > 1 and judge.budget > 0:
             middle = (low + high) // 2
             word = relative(like.word, judge.codec.alphabet, middle, chooser)
             judged = judge(word) if word is not None and judge.codec.has_word(word) else None
@@ -247,5 +246,5 @@ def _remedy(model: Model, form: StockFormat, dtype: str) -> str:
     better = stock_theorem(model.source, form, dtype)
     if better is not None and better.name != model.theorem.name:
         return f"the theorem {better.name} is made for {dtype}"
-    wider = WIDER.get(dtype)
-    return f"export it {f'in {wider}, or ' if wider in form.dtypes else ''}for a smaller --length"
+    wider = f"in {WIDER[dtype]}, or " if WIDER.get(dtype) in form.dtypes else ""
+    return f"export it {wider}for a smaller --length"
