@@ -135,15 +135,14 @@ def _save_tokenizer(model: Lowered, folder: Path, dialogue: Dialogue) -> None:
     tokenizer.pre_tokenizer = WhitespaceSplit()
     if letters := "".join(f"\\x{{{ord(letter):x}}}" for letter in dialogue.letters(spelled)):
         # Text of other characters stays whole, so that it is another token, or unknown as a whole.
-        split = Split(Regex(rf"\A(?![{letters}]+\z).+|."), "isolated")
-        tokenizer.pre_tokenizer = Sequence([WhitespaceSplit(), split])
+        tokenizer.pre_tokenizer = Sequence([WhitespaceSplit(), Split(Regex(rf"\A(?![{letters}]+\z).+|."), "isolated")])
     around = [*dialogue.prefix, None, *dialogue.suffix]
     template = " ".join("$A" if token is None else spelled[token] for token in around)
     marks = [(spelled[token], index[token]) for token in dict.fromkeys((*dialogue.prefix, *dialogue.suffix))]
     if all(":" not in text and "$" not in text for text, _ in marks):
         tokenizer.post_processor = TemplateProcessing(single=template, special_tokens=marks)
-    names = [("pad_token", model.spellings[model.pad]), ("unk_token", unknown)]
-    names += [("bos_token", spelled[token]) for token in dialogue.prefix[:1]]
+    first = [("bos_token", spelled[token]) for token in dialogue.prefix[:1]]
+    names = [("pad_token", model.spellings[model.pad]), ("unk_token", unknown), *first]
     special = {name: AddedToken(text, special=True, normalized=False) for name, text in names}
     fast = PreTrainedTokenizerFast(
         tokenizer_object=tokenizer,
