@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import importlib.util
+import json
 from pathlib import Path
 
 import pytest
@@ -16,6 +18,8 @@ from softmachine.exports.writing import Exported, Filled, describe
 from softmachine.languages import formats
 from tests.cli.conftest import Cli
 from tests.exports.helpers import stock_model
+
+ONNX = importlib.util.find_spec("onnx") is not None and importlib.util.find_spec("onnxruntime") is not None
 
 
 def test_show_draws_the_board_and_says_what_it_costs(cli: Cli) -> None:
@@ -59,10 +63,16 @@ def test_show_describes_a_folder_that_was_exported(cli: Cli, tmp_path: Path) -> 
     placed, dialogue = gpt2(lower(model, 24), "float32"), dialogue_of(model, [("1",)], 24)
     verified = (Verification("float32", 1, 1, 1, 1.0, None),)
     filled = Filled(placed, placed.architecture, verified, 0, 0, Manual("test", "a test", "", generates=True, adds=""))
-    describe(folder, model, filled, Exported(folder, placed.architecture, 24, "float32", verified, 0, 0), dialogue)
+    describe(
+        folder,
+        model,
+        filled,
+        Exported(folder, placed.architecture, 24, "float32", verified, 0, 0, "address-bits"),
+        dialogue,
+    )
     called = cli("show", folder)
     assert called.status == 0
-    assert called.out.startswith("GPT2LMHeadModel  increment  by address-bits, 3 layers, 24 positions, 11 tokens,")
+    assert called.out.startswith("GPT2LMHeadModel  increment  by address-bits, 3 layers, 24 positions, 12 tokens,")
     assert "attention  1: undo 1/(i+1) of -head .............. → head\n" in called.out
     assert "attention  idle: 4 to 5 .......................... → nothing\n" in called.out
     answer = cli("show", folder, "--json").json
@@ -165,3 +175,13 @@ def test_help_names_every_format(cli: Cli) -> None:
     words = cli("run", "--help").out.replace("│", " ").replace(",", " ").replace(".", " . ").split()
     shown = " ".join(words).replace(" . ", ".")
     assert [name for name in formats.formats() if name not in shown] == []
+
+
+@pytest.mark.skipif(not ONNX, reason="onnx or onnxruntime is missing: pip install 'softmachine[onnx]'")
+def test_export_prints_the_theorem_and_which_one_other_commands_use(cli: Cli, tmp_path: Path) -> None:
+    made = "compiled by the theorem address-bits"
+    folder = ("--to", "onnx", "--context", 12, "-o", tmp_path / "model", "--force")
+    chosen = cli("export", "parity", *folder).out
+    assert f"  {made}, made for stock checkpoints; run and show use chapter-8 by default\n" in chosen
+    assert f"  {made}\n" in cli("export", "parity", "--theorem", "address-bits", *folder).out
+    assert json.loads(cli("export", "parity", "--json", *folder).out)["theorem"] == "address-bits"

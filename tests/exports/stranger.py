@@ -3,7 +3,7 @@
 Run as a process of its own: ``python stranger.py FOLDER < jobs.json``. A job is a list of texts and how to run them;
 with transformers they go through the model in one padded batch. Every answer is the text that was generated, marks
 included, or for an encoder the labels of all tokens. Jobs "as the card says" run the code of the model card, with each
-text in the place of the card's own (None leaves that); the answers are what it prints.
+text in the place of the card's own (None leaves that); the answers are what it prints, and the message of a ValueError.
 """
 
 from __future__ import annotations
@@ -70,7 +70,10 @@ def as_the_card_says(folder: Path, jobs: list[dict[str, Any]]) -> list[list[str]
         for text in job["texts"]:
             mine = code if text is None else re.sub("^word = .*$", f"word = {text!r}", code, flags=re.MULTILINE)
             with redirect_stdout(StringIO()) as out:
-                exec(compile(mine, "README.md", "exec"), {})
+                try:
+                    exec(compile(mine, "README.md", "exec"), {})
+                except ValueError as error:
+                    print(f"ValueError: {error}")
             printed.append(out.getvalue())
         answers.append(printed)
     return answers

@@ -316,7 +316,7 @@ def test_a_format_that_does_not_hold_is_refused_with_the_step_and_the_remedy(cli
     wanted = ("--dtype", "bfloat16", "--construction", "address-bits", "--length", 64)
     called = cli("export", "palindrome", *wanted, "-o", tmp_path / "model")
     assert called.status == 2
-    assert "does not hold: in bfloat16, on 'ba" in called.err
+    assert "does not hold: in bfloat16, on 'ab" in called.err
     assert "token 16 should be" in called.err
     assert "the theorem residues is made for bfloat16" in called.err
     assert list(tmp_path.iterdir()) == []

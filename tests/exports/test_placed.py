@@ -219,4 +219,4 @@ def test_tokens_with_blanks_get_a_spelling_of_their_own() -> None:
     table = token("t", {" ": (1,), "␣": (0,), "a b": (0,), "a\tb": (1,)})
     lowered = lower(with_weights(compile_program(recogniser("blanks", (" ", "␣", "a b", "a\tb"), table))), 4)
     assert lowered.spellings[:4] == ("␣", "'␣'", "a␣b", "'a␣b'")
-    assert len(set(lowered.spellings)) == len(lowered.vocabulary) == 7
+    assert len(set(lowered.spellings)) == len(lowered.vocabulary) == 8

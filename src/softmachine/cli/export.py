@@ -14,11 +14,11 @@ from softmachine.cli.names import zoo_names
 from softmachine.cli.options import value
 from softmachine.cli.output import Output
 from softmachine.errors import Remedy, UsageError
+from softmachine.languages.source import Source
 from softmachine.text import many
 
 if TYPE_CHECKING:
     from softmachine.exports.writing import Exported
-    from softmachine.languages.source import Source
     from softmachine.model import Model
 
 EXAMPLES = """[dim]Examples:[/]
@@ -127,7 +127,10 @@ def command(
     if output.quiet:
         output.say(str(folder))
     else:
-        _say(exported, output)
+        from softmachine.theorems import theorem_for
+
+        default = theorem_for(item).name if isinstance(item, Source) and theorem is None else exported.theorem
+        _say(exported, default, output)
     say_notes(exported.notes, output)
 
 
@@ -166,12 +169,17 @@ def _export_set(name: str, folder: Path, to: str, dtype: str | None, force: bool
         return
     output.say(str(folder) if output.quiet else f"wrote {folder}: {many(len(written), 'model')}")
     for item in () if output.quiet else written:
-        output.say(f"  {item.folder.name:<20} {item.parameters:>10,} parameters, {item.length} positions")
+        output.say(
+            f"  {item.folder.name:<20} {item.parameters:>10,} parameters, {item.length} positions, by {item.theorem}"
+        )
 
 
-def _say(exported: Exported, output: Output) -> None:
+def _say(exported: Exported, default: str, output: Output) -> None:
+    """Print what was written; ``default`` is the theorem that other commands compile the source by."""
     first = exported.verified[0]
     output.say(f"wrote {exported.folder}: {exported.architecture}, {exported.length:,} positions, {exported.dtype}")
+    other = f", made for stock checkpoints; run and show use {default} by default"
+    output.say(f"  compiled by the theorem {exported.theorem}{other if default != exported.theorem else ''}")
     output.say(
         f"  verified on {many(first.inputs, 'input')}, {many(first.tokens, 'token')}, up to "
         f"{many(first.longest, 'position')}"
@@ -192,6 +200,7 @@ def _answer(exported: Exported, to: str) -> dict[str, object]:
         "format": to,
         "architecture": exported.architecture,
         "length": exported.length,
+        "theorem": exported.theorem,
         "dtype": exported.dtype,
         "dtypes_that_hold": list(exported.dtypes),
         "parameters": exported.parameters,

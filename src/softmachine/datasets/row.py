@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 
@@ -78,10 +79,20 @@ class Judge:
         max_steps: How many steps a run may take.
         positions: How many positions a context of a decoder may have; None if they are not limited.
         skip: Whether words whose runs do not end are left out; else they are refused.
+        budget: The number of tokens after which a search ends with what it has found; by default there is no limit.
     """
 
-    def __init__(self, codec: Codec[Source], max_steps: int, positions: int | None = None, *, skip: bool = False):
+    def __init__(
+        self,
+        codec: Codec[Source],
+        max_steps: int,
+        positions: int | None = None,
+        *,
+        skip: bool = False,
+        budget: float = math.inf,
+    ):
         self.codec = codec
+        self.budget = budget
         self.max_steps = max_steps
         self.positions = positions
         self.skip = skip
@@ -95,6 +106,7 @@ class Judge:
         """
         contexts = self._contexts(word)
         trace = tuple(token for _, said in contexts for token in said)
+        self.budget -= len(contexts[0][0].tokens) + len(trace)
         outcome = self.codec.outcome(word, [token or "" for token in trace])
         if outcome.halted and self._fits(contexts):
             return Judged(word, contexts[0][0], trace, outcome)

@@ -7,6 +7,7 @@ not fulfilled by then is refused.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from itertools import islice
 from random import Random
@@ -75,8 +76,8 @@ class Search:
         quota = Quota(count, self.wishes)
         most, in_vain = EFFORT + EFFORT_EACH * count, 0
         while quota.lacking:
-            tired = in_vain >= ENOUGH if fewer else self.tried >= most
-            word = self._proposed(quota) if self.whole or not tired else None
+            tired = not self.whole and (in_vain >= ENOUGH if fewer else self.tried >= most)
+            word = None if tired or self.judge.budget <= 0 else self._proposed(quota)
             if word is None and fewer:
                 return
             if word is None:
@@ -154,7 +155,7 @@ class Search:
         judged = self._judged(word)
         if judged is None:
             return None
-        if self.wishes.by_verdict and judged.verdict not in OTHER:
+        if self.wishes.by_verdict and judged.verdict not in OTHER and self.judge.budget == math.inf:
             name = self.codec.source.name
             raise UsageError(f"{name!r} neither accepts nor rejects, so that verdicts cannot be balanced")
         if not self.wishes.near_misses:

@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from importlib import import_module
+from itertools import count
 from pathlib import Path
 
 from softmachine.errors import PrecisionError, UsageError
 from softmachine.exports.dialogue import Dialogue
 from softmachine.exports.lower import lower
 from softmachine.exports.lowered import Lowered
-from softmachine.exports.manual import SEPARATED, Manual
+from softmachine.exports.manual import SEPARATED, Manual, quoted
 from softmachine.exports.placed import Placed
 from softmachine.exports.stored import Stored, quiet, verify
 from softmachine.exports.verify import Verification
@@ -118,25 +119,31 @@ def _save(placed: Placed, folder: Path, dtype: str, dialogue: Dialogue) -> tuple
 
 
 def _save_tokenizer(model: Lowered, folder: Path, dialogue: Dialogue) -> None:
-    """Words separated by blanks are tokens; what stands around an input is added by itself."""
-    from tokenizers import AddedToken, Tokenizer
+    """Text between spaces is a token, or symbols of an input if all of them are single characters, or unknown.
+
+    The marks around an input are added.
+    """
+    from tokenizers import AddedToken, Regex, Tokenizer
     from tokenizers.models import WordLevel
-    from tokenizers.pre_tokenizers import WhitespaceSplit
+    from tokenizers.pre_tokenizers import Sequence, Split, WhitespaceSplit
     from tokenizers.processors import TemplateProcessing
     from transformers import PreTrainedTokenizerFast
 
     index, spelled = model.index, model.spelled
-    # No unknown token: a word that is none of ours is an error, not a guess.
-    tokenizer = Tokenizer(WordLevel({text: k for k, text in enumerate(model.spellings)}, unk_token="<no such token>"))
+    unknown = model.spellings[model.unknown]
+    tokenizer = Tokenizer(WordLevel({text: k for k, text in enumerate(model.spellings)}, unk_token=unknown))
     tokenizer.pre_tokenizer = WhitespaceSplit()
+    if letters := "".join(f"\\x{{{ord(letter):x}}}" for letter in dialogue.letters(spelled)):
+        # Text of other characters stays whole, so that it is another token, or unknown as a whole.
+        tokenizer.pre_tokenizer = Sequence([WhitespaceSplit(), Split(Regex(rf"\A(?![{letters}]+\z).+|."), "isolated")])
     around = [*dialogue.prefix, None, *dialogue.suffix]
     template = " ".join("$A" if token is None else spelled[token] for token in around)
     marks = [(spelled[token], index[token]) for token in dict.fromkeys((*dialogue.prefix, *dialogue.suffix))]
     if all(":" not in text and "$" not in text for text, _ in marks):
         tokenizer.post_processor = TemplateProcessing(single=template, special_tokens=marks)
-    special = {"pad_token": AddedToken(model.spellings[model.pad], special=True, normalized=False)}
-    if dialogue.prefix:
-        special["bos_token"] = AddedToken(spelled[dialogue.prefix[0]], special=True, normalized=False)
+    first = [("bos_token", spelled[token]) for token in dialogue.prefix[:1]]
+    names = [("pad_token", model.spellings[model.pad]), ("unk_token", unknown), *first]
+    special = {name: AddedToken(text, special=True, normalized=False) for name, text in names}
     fast = PreTrainedTokenizerFast(
         tokenizer_object=tokenizer,
         model_max_length=len(model.positions),
@@ -151,16 +158,24 @@ def _require_tokenizer(placed: Placed, folder: Path, dialogue: Dialogue) -> None
     """Complain unless the tokenizer, loaded as the model card says, makes of texts what it should, and back."""
     import transformers
 
-    index, spelled = placed.model.index, placed.model.spelled
+    index, spelled, unknown = placed.model.index, placed.model.spelled, placed.model.unknown
     tokenizer = getattr(transformers, placed.tokenizer).from_pretrained(folder)
     marked = tokenizer("").input_ids == [index[token] for token in (*dialogue.prefix, *dialogue.suffix)]
+    separators = (" ", "") if marked and dialogue.letters(spelled) else (" ",)
     for sample in dialogue.samples:
         tokens = dialogue.symbols(sample.prompt) if marked else sample.prompt
         wanted = [index[token] for token in sample.prompt]
-        read = tokenizer(" ".join(spelled[token] for token in tokens)).input_ids
-        if read != wanted or tokenizer.decode(wanted).split() != [spelled[token] for token in sample.prompt]:
-            text = " ".join(spelled[token] for token in sample.prompt)
-            raise UsageError(f"the tokenizer, as this version of transformers loads it, does not read {text!r} right")
+        read = [tokenizer(between.join(spelled[token] for token in tokens)).input_ids for between in separators]
+        shown = [spelled[token] for token in sample.prompt]
+        if any(ids != wanted for ids in read) or tokenizer.decode(wanted).split() != shown:
+            raise _misread(" ".join(shown))
+    stray = next(chr(k) for k in count(33) if chr(k) not in placed.model.spellings)
+    if tokenizer.unk_token_id != unknown or unknown not in tokenizer(stray).input_ids:
+        raise _misread(stray)
+
+
+def _misread(text: str) -> UsageError:
+    return UsageError(f"the tokenizer, as this version of transformers loads it, does not read {text!r} right")
 
 
 def _verified(
@@ -194,35 +209,49 @@ def _manual(placed: Placed) -> Manual:
         sample=sample.replace("AutoTokenizer", placed.tokenizer),
         generates=placed.model.causal,
         adds="The tokenizer adds",
-        notes=f"{SEPARATED} A word that is not in the vocabulary is an error.{batches}",
+        notes=f"{SEPARATED} {_UNKNOWN.format(quoted(placed.model.spellings[placed.model.unknown]))}{batches}",
         holding="; `config.json` lists the formats that hold, under `softmachine`",
         inside=_INSIDE,
     )
 
 
-_GENERATE = """\
+_UNKNOWN = (
+    "Text that is not in the vocabulary becomes the token {}. It is not a symbol, and its embedding carries nothing: "
+    "the output is then meaningless, also if it looks like a verdict. The code above refuses such text, and inputs "
+    "that are too long; other code must check this too."
+)
+_REFUSE = """\
+if tokenizer.unk_token_id in inputs.input_ids:
+    raise ValueError("the input has a symbol that is not in the vocabulary")
+if inputs.input_ids.shape[1] > {length}:
+    raise ValueError("the input does not fit in {length} positions")
+"""
+_GENERATE = f"""\
 ```python
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
-word = {word}
+word = {{word}}
 tokenizer = AutoTokenizer.from_pretrained(".")
 model = AutoModelForCausalLM.from_pretrained(".", dtype="auto")
 inputs = tokenizer(word, return_tensors="pt", return_token_type_ids=False)
-print(tokenizer.decode(model.generate(**inputs)[0]))
-# {shown}
+{_REFUSE}run = model.generate(**inputs)[0]
+print(tokenizer.decode(run))
+# {{shown}}
+if run[-1] not in model.generation_config.eos_token_id:
+    print("no verdict: the run does not end within {{length}} positions")
 ```
 """
 
-_ANSWER = """\
+_ANSWER = f"""\
 ```python
-{imports}from transformers import AutoModelForTokenClassification, AutoTokenizer
+{{imports}}from transformers import AutoModelForTokenClassification, AutoTokenizer
 
-word = {word}
+word = {{word}}
 tokenizer = AutoTokenizer.from_pretrained(".")
 model = AutoModelForTokenClassification.from_pretrained(".", dtype="auto")
 inputs = tokenizer(word, return_tensors="pt", return_token_type_ids=False)
-answers = [model.config.id2label[int(k)] for k in model(**inputs).logits[0].argmax(-1)]
-{facts}{prints}
+{_REFUSE}answers = [model.config.id2label[int(k)] for k in model(**inputs).logits[0].argmax(-1)]
+{{facts}}{{prints}}
 ```
 """
 

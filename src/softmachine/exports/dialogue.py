@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
@@ -45,6 +45,7 @@ class Dialogue:
         stops: Tokens that end a run.
         decodes: Whether the model goes on token by token, or answers at every position of its prompt.
         samples: Prompts with what should be said.
+        alphabet: The symbols of inputs.
         only: The length of all inputs, if they have the same.
         interface: What goes in and what comes out where, if the model answers at every position.
     """
@@ -54,12 +55,24 @@ class Dialogue:
     stops: tuple[str, ...]
     decodes: bool
     samples: tuple[Sample, ...]
+    alphabet: tuple[str, ...]
     only: int | None = None
     interface: Interface | None = None
 
     def symbols(self, prompt: Sequence[str]) -> tuple[str, ...]:
         """What stands between the tokens before and after an input."""
         return tuple(prompt[len(self.prefix) : len(prompt) - len(self.suffix)])
+
+    def letters(self, spelled: Mapping[str, str]) -> str:
+        """The spellings of all symbols if inputs can be written without spaces, else nothing.
+
+        That takes symbols of one character each, and no other token that is spelled with these characters alone.
+        """
+        texts = [spelled[symbol] for symbol in self.alphabet]
+        inputs = {symbol for sample in self.samples for symbol in self.symbols(sample.prompt)}
+        single = inputs <= {*self.alphabet} and all(len(text) == 1 for text in texts)
+        unique = not any(len(text) > 1 and {*text} <= {*texts} for text in spelled.values())
+        return "".join(texts) if single and unique else ""
 
 
 def dialogue_of(model: Model, words: Iterable[Sequence[str]], length: int) -> Dialogue:
@@ -84,7 +97,8 @@ def dialogue_of(model: Model, words: Iterable[Sequence[str]], length: int) -> Di
         raise too_long(model.name, codec, length)
     lengths = [len(word) for word in islice(words_that_fit(codec, length), 2)]
     only = named or (lengths[0] if codec.alphabet and len(lengths) == 1 else None)
-    return Dialogue(prefix, suffix, stops, decodes, tuple(samples), only, interface)
+    alphabet = codec.alphabet if interface is None else interface.symbols
+    return Dialogue(prefix, suffix, stops, decodes, tuple(samples), alphabet, only, interface)
 
 
 def _around(codec: Codec[Source], length: int, named: int) -> tuple[tuple[str, ...], tuple[str, ...]]:

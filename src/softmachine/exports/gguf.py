@@ -62,13 +62,17 @@ _MANUAL = Manual(
 Start `llama-server -m model.gguf --cache-type-k f32 --cache-type-v f32 -fa off -c {length}` and post, as tokens:
 
 ```sh
-curl localhost:8080/completion -d '{{"prompt": [{ids}], "temperature": 0, "return_tokens": true}}'
+curl localhost:8080/completion -d '{{"prompt": [{ids}], "temperature": 0, "return_tokens": true, "n_predict": {left}}}'
 # {prompt}
 # … gives the tokens of: {shown}
 ```
 
-llama.cpp keeps keys and values in float16 by default, which is *not* enough. The texts of tokens are in
-`softmachine.json`. The numbers below are of the same weights in `transformers`.
+`n_predict` is how many tokens may follow the prompt, of {length} in all. If `stop_type` in the answer is `limit` and
+not `eos`, the run does not end within them, and there is no verdict. The texts of tokens are in `softmachine.json`;
+post no others: token {unknown}, which llama.cpp makes of other text, is no symbol, and the answer means nothing.
+
+llama.cpp keeps keys and values in float16 by default, which is *not* enough. The numbers below are of the same weights
+in `transformers`.
 """,
     generates=True,
     adds="There must be",
@@ -93,14 +97,11 @@ def _write_file(name: str, placed: Placed, path: Path, dialogue: Dialogue) -> No
     writer.add_rope_dimension_count(sizes["hidden_size"] // heads)
     writer.add_rope_scaling_type(gguf.RopeScalingType.LINEAR)
     writer.add_rope_scaling_factor(STRETCH)
-    writer.add_vocab_size(len(model.vocabulary) + 1)
+    writer.add_vocab_size(len(model.vocabulary))
     writer.add_file_type(gguf.LlamaFileType.ALL_F32)
     _add_tokens(writer, placed, dialogue)
     for key, tensor in placed.tensors.items():
-        rows = tensor
-        if key in ("model.embed_tokens.weight", "lm_head.weight"):  # one more token, which is never produced
-            rows = np.vstack([tensor, tensor[model.pad]])
-        writer.add_tensor(_tensor_name(key), np.ascontiguousarray(rows, dtype=np.float32))
+        writer.add_tensor(_tensor_name(key), np.ascontiguousarray(tensor, dtype=np.float32))
     writer.write_header_to_file()
     writer.write_kv_data_to_file()
     writer.write_tensors_to_file()
@@ -108,19 +109,19 @@ def _write_file(name: str, placed: Placed, path: Path, dialogue: Dialogue) -> No
 
 
 def _add_tokens(writer: GGUFWriter, placed: Placed, dialogue: Dialogue) -> None:
-    """The vocabulary, every token a word of its own; llama.cpp insists on one for what it does not know."""
+    """The vocabulary, every token a word of its own, and the token for unknown text."""
     import gguf
 
     model, index = placed.model, placed.model.index
     stops = [index[token] for token in dialogue.stops]
     marks = {*stops, model.pad, *(index[token] for token in dialogue.prefix)}
     kinds = gguf.TokenType
-    types = [kinds.CONTROL if k in marks else kinds.USER_DEFINED for k in range(len(model.vocabulary))]
+    types = [kinds.CONTROL if k in marks else kinds.USER_DEFINED for k in range(model.unknown)]
     writer.add_tokenizer_model("llama")
-    writer.add_token_list([*model.spellings, "<unknown>"])
-    writer.add_token_scores([0.0] * (len(model.vocabulary) + 1))
+    writer.add_token_list(model.spellings)
+    writer.add_token_scores([0.0] * len(model.vocabulary))
     writer.add_token_types([*types, kinds.UNKNOWN])
-    writer.add_unk_token_id(len(model.vocabulary))
+    writer.add_unk_token_id(model.unknown)
     writer.add_pad_token_id(model.pad)
     if dialogue.prefix:
         writer.add_bos_token_id(index[dialogue.prefix[0]])

@@ -43,9 +43,9 @@ class Lengths:
             yield from (float(feature.at(i, n)) for i in range(positions))
 
 
-def words_that_fit(codec: Codec[Source], most: int) -> Iterator[tuple[str, ...]]:
-    """A word of each length that has a prompt of at most so many positions."""
-    for word, prompt in _prompts(codec, most):
+def words_that_fit(codec: Codec[Source], most: int, step: int = 1) -> Iterator[tuple[str, ...]]:
+    """A word of each length, or each multiple of a step, that has a prompt of at most so many positions."""
+    for word, prompt in _prompts(codec, most, step):
         if len(prompt.tokens) <= most:
             yield word
 
@@ -75,9 +75,9 @@ def too_long(name: str, codec: Codec[Source], most: int) -> UsageError:
     return UsageError(f"no input of {name!r} fits in {most:,} positions", hint=hint)
 
 
-def _prompts(codec: Codec[Source], most: int) -> Iterator[tuple[tuple[str, ...], Prompt]]:
+def _prompts(codec: Codec[Source], most: int, step: int = 1) -> Iterator[tuple[tuple[str, ...], Prompt]]:
     """A word of each length up to the number of positions, where the codec takes one, and its prompt."""
-    for count in range(most + 1 if codec.alphabet else 1):
+    for count in range(0, most + 1 if codec.alphabet else 1, step):
         word = codec.alphabet[:1] * count
         try:
             yield word, codec.prompt(word)

@@ -29,6 +29,7 @@ from softmachine.exports.fits import (
 from softmachine.exports.lengths import Lengths, length_layer, lengths_of
 from softmachine.exports.lowered import (
     PAD,
+    UNKNOWN,
     Affine,
     Array,
     Box,
@@ -105,7 +106,7 @@ class _Lowering:
         """All but what heads see, and the logits."""
         transformer = self.transformer
         names = dict.fromkeys([*transformer.vocabulary, *(transformer.outputs if self.causal else ())])
-        vocabulary = (*names, _fresh(PAD, [*names]))
+        vocabulary = (*names, _fresh(PAD, [*names]), _fresh(UNKNOWN, [*names]))
         labels = vocabulary if self.causal else transformer.outputs
         more = self.more_coordinates()
         embedding = np.zeros((len(vocabulary), transformer.width + len(more)))

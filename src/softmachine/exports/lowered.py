@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
 
-PAD = "<pad>"
+PAD, UNKNOWN = "<pad>", "<unk>"
 
 
 @dataclass(frozen=True)
@@ -98,7 +98,8 @@ class Lowered:
     Args:
         name: What the model is called.
         causal: Whether every position sees those up to its own, as in a decoder, or all of them, as in an encoder.
-        vocabulary: Tokens in the order of the embedding's rows: the model's own, a decoder's answers, and padding.
+        vocabulary: Tokens in the order of the embedding's rows: the model's own, a decoder's answers,
+            padding, and the token for text that is not in the vocabulary. The last two have an embedding of 0.
         spellings: The same, without white space.
         labels: What the logits stand for: of a decoder the vocabulary, of an encoder its answers.
         outputs: Which of the labels the model may produce.
@@ -141,6 +142,11 @@ class Lowered:
     @property
     def pad(self) -> int:
         """The index of the padding token."""
+        return len(self.vocabulary) - 2
+
+    @property
+    def unknown(self) -> int:
+        """The index of the token for text that is not in the vocabulary."""
         return len(self.vocabulary) - 1
 
 

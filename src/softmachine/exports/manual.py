@@ -17,7 +17,8 @@ MOST_SHOWN = 12
 MOST_LISTED = 16
 """So many outputs are listed; `softmachine.json` has all."""
 
-SEPARATED = "In text, symbols are separated by blanks."
+SEPARATED = "In text, symbols are separated by spaces."
+_UNSEPARATED = "In text, symbols may be separated by spaces, or not."
 
 
 @dataclass(frozen=True)
@@ -28,8 +29,10 @@ class Manual:
         library: What loads the files, as the hub calls it.
         form: What they are, after "It is".
         sample: How to run them, with places for an input, ``{word}`` in quotes or ``{prompt}`` and its ``{ids}``; for
-            the ``{length}``; for what is ``{shown}`` in the end; and in code that has made a list of ``answers``, for
-            the lines that print it, ``{prints}``, and for the ``{imports}`` and ``{facts}`` that these need.
+            the ``{length}``, and how many tokens may follow the prompt, ``{left}``; for what splits the input into
+            ``{texts}``, and the number of the ``{unknown}`` token; for what is ``{shown}`` in the end; and in code that
+            has made a list of ``answers``, for the lines that print it, ``{prints}``, and for the ``{imports}`` and
+            ``{facts}`` that these need.
         generates: Whether what it shows is generated, token by token.
         adds: What adds the marks around an input.
         notes: What else there is to say of inputs.
@@ -58,6 +61,9 @@ def usage(manual: Manual, model: Lowered, dialogue: Dialogue, length: int) -> st
         prompt=" ".join(spelled[token] for token in sample.prompt),
         ids=", ".join(str(model.index[token]) for token in sample.prompt),
         length=length,
+        left=length - len(sample.prompt) if dialogue.decodes else 1,
+        texts='"".join(word.split())' if dialogue.letters(spelled) else "word.split()",
+        unknown=model.unknown,
         shown=_said(dialogue, sample, spelled) if manual.generates else "",
         prints="\n".join([*prints, *(f"# {line}" for line in printed)]),
         imports=_IMPORTS if dialogue.interface and dialogue.interface.outputs else "",
@@ -117,7 +123,8 @@ def _input(manual: Manual, dialogue: Dialogue, spelled: Mapping[str, str]) -> st
     marks = [*_marks(dialogue.prefix, "before", spelled), *_marks(dialogue.suffix, "after", spelled)]
     if marks:
         parts.append(f"{manual.adds} {' and '.join(marks)}.")
-    return f"**Input.** {' '.join([*parts, manual.notes]).strip()}"
+    notes = manual.notes.replace(SEPARATED, _UNSEPARATED) if dialogue.letters(spelled) else manual.notes
+    return f"**Input.** {' '.join([*parts, notes]).strip()}"
 
 
 def _answers(manual: Manual, dialogue: Dialogue, length: int, spelled: Mapping[str, str]) -> str:
@@ -125,7 +132,8 @@ def _answers(manual: Manual, dialogue: Dialogue, length: int, spelled: Mapping[s
     interface = dialogue.interface
     stops = _listed([spelled[token] for token in dialogue.stops]) if manual.generates else ""
     if interface is None:
-        return f"**Answers.** The run goes on from the input, token by token, and ends with {stops or 'nothing'}."
+        cut = f"A run that does not end within {many(length, 'position')} is cut off and has no verdict."
+        return f"**Answers.** The run goes on from the input, token by token, and ends with {stops or 'nothing'}. {cut}"
     where = f"There is one at every position, counted from 0{f' to {length - 1:,}' if interface.inputs else ''}."
     if manual.generates:
         where = f"There is one at every position, and what is generated is the last: {stops}."

@@ -48,7 +48,7 @@ def fill(compiled: Model, folder: Path, length: int, dtype: str, dialogue: Dialo
         sample=_READ + (_GENERATE if dialogue.decodes else _ANSWER),
         generates=dialogue.decodes,
         adds="The code above adds",
-        notes=SEPARATED,
+        notes=f"{SEPARATED} The code above refuses text that is not in the vocabulary, and inputs that are too long.",
     )
     placed = Placed("ONNX", {}, {}, model, None, SAMPLING_GAIN, 1.0, model.width, most_heads(model))
     size = sum(int(weight.size) for weight in graph.weights.values())
@@ -69,7 +69,13 @@ session = onnxruntime.InferenceSession("model.onnx")
 facts = json.loads(Path("softmachine.json").read_text(encoding="utf-8"))
 by_token, by_text = ({{entry[key]: entry["id"] for entry in facts["vocabulary"]}} for key in ("token", "text"))
 before, after = ([by_token[token] for token in facts[key]] for key in ("before_input", "after_input"))
-ids = [*before, *(by_text[text] for text in word.split()), *after]
+texts = {texts}
+unknown = [text for text in texts if by_text.get(text, {unknown}) == {unknown}]
+if unknown:
+    raise ValueError(f"not in the vocabulary: {{unknown}}")
+ids = [*before, *(by_text[text] for text in texts), *after]
+if len(ids) > facts["positions"]:
+    raise ValueError("the input does not fit in {length} positions")
 
 
 def logits(ids):
@@ -85,6 +91,8 @@ while ids[-1] not in stops and len(ids) < facts["positions"]:
     ids.append(int(logits(ids)[-1].argmax()))
 print(*(facts["vocabulary"][k]["text"] for k in ids))
 # {shown}
+if ids[-1] not in stops:
+    print("no verdict: the run does not end within {length} positions")
 ```
 """
 

@@ -34,6 +34,7 @@ class Exported:
         verified: What a stock model said in each format that was tried, the format of the weights first.
         parameters: The number of weights, zeros included.
         rounded: How many of the weights that are not 0 the format had to round.
+        theorem: The name of the theorem that the model was compiled by.
         notes: What every answer from the model has to say.
     """
 
@@ -44,6 +45,7 @@ class Exported:
     verified: tuple[Verification, ...]
     parameters: int
     rounded: int
+    theorem: str
     notes: tuple[str, ...] = ()
 
     @property

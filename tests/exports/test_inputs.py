@@ -1,0 +1,169 @@
+"""What exported models do with text that is unspaced, unknown or too long, and which inputs they are verified on."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+from itertools import islice
+from pathlib import Path
+
+import pytest
+
+import softmachine as sm
+from softmachine.codec import DecoderCodec
+from softmachine.errors import UsageError
+from softmachine.exports import export as exporting
+from softmachine.exports.checkpoint import _require_tokenizer, _save_tokenizer
+from softmachine.exports.dialogue import dialogue_of
+from softmachine.exports.export import SAMPLED, _remedy, _sample, _words
+from softmachine.exports.formats import stock_format
+from softmachine.exports.gpt2 import gpt2
+from softmachine.exports.lower import lower
+from softmachine.languages.source import Source
+from softmachine.languages.srasp import parse
+from tests.exports.helpers import ask, stock_model
+
+TORCH = importlib.util.find_spec("torch") is not None and importlib.util.find_spec("transformers") is not None
+ONNX = importlib.util.find_spec("onnx") is not None and importlib.util.find_spec("onnxruntime") is not None
+GGUF = TORCH and importlib.util.find_spec("gguf") is not None
+needs_torch = pytest.mark.skipif(not TORCH, reason="torch or transformers is missing: pip install 'softmachine[hf]'")
+needs_onnx = pytest.mark.skipif(not ONNX, reason="onnx or onnxruntime is missing: pip install 'softmachine[onnx]'")
+needs_gguf = pytest.mark.skipif(not GGUF, reason="gguf is missing: pip install 'softmachine[gguf]'")
+UNKNOWN = {"onnx": "ValueError: not in the vocabulary: ['x']\n"}
+REFUSED = "ValueError: the input has a symbol that is not in the vocabulary\n"
+SLOW = [pytest.param(to, marks=[needs_torch, pytest.mark.slow]) for to in ("gpt2-default", "llama", "mistral", "qwen2")]
+
+
+@pytest.mark.parametrize("to", [pytest.param("gpt2", marks=needs_torch), pytest.param("onnx", marks=needs_onnx), *SLOW])
+def test_the_code_of_a_decoders_card_reads_unspaced_text_and_reports_what_has_no_verdict(
+    to: str, tmp_path: Path
+) -> None:
+    sm.export("increment", tmp_path / "model", to=to, length=16)
+    texts = ["1 0 1", "101", " 1 01 ", "1 x", "10x", "<unk>", "1" * 9, "1" * 20]
+    job = {"texts": texts, "as the card says": True}
+    ((spaced, unspaced, mixed, *unknown, outgrown, too_long),) = ask(tmp_path / "model", job)
+    assert spaced.endswith("HALT\n")
+    assert spaced == unspaced == mixed
+    assert unknown[:2] == [UNKNOWN.get(to, REFUSED)] * 2
+    assert unknown[2].startswith("ValueError: ")
+    run, verdict = outgrown.splitlines()
+    assert len(run.split()) == 16
+    assert "HALT" not in run
+    assert verdict == "no verdict: the run does not end within 16 positions"
+    assert too_long == "ValueError: the input does not fit in 16 positions\n"
+
+
+@pytest.mark.parametrize("to", [pytest.param("bert", marks=needs_torch), pytest.param("onnx", marks=needs_onnx)])
+def test_the_code_of_an_encoders_card_reads_unspaced_text_and_refuses_unknown_text(to: str, tmp_path: Path) -> None:
+    sm.export("dyck-1-program", tmp_path / "model", to=to, length=8)
+    job = {"texts": ["( ( ) )", "(())", "(x)", "()" * 5], "as the card says": True}
+    ((spaced, unspaced, unknown, too_long),) = ask(tmp_path / "model", job)
+    assert spaced.endswith("true\naccept\n")
+    assert spaced == unspaced
+    assert unknown == UNKNOWN.get(to, REFUSED)
+    assert too_long == "ValueError: the input does not fit in 8 positions\n"
+
+
+@needs_torch
+def test_a_tokenizer_that_loses_the_unknown_token_is_noticed(tmp_path: Path) -> None:
+    model = stock_model("increment", "address-bits", 16)
+    placed, dialogue = gpt2(lower(model, 16), "float32"), dialogue_of(model, [("1", "0")], 16)
+    (tmp_path / "config.json").write_text('{"model_type": "gpt2"}', encoding="utf-8")
+    _save_tokenizer(placed.model, tmp_path, dialogue)
+    _require_tokenizer(placed, tmp_path, dialogue)
+    file = tmp_path / "tokenizer.json"
+    data = json.loads(file.read_text(encoding="utf-8"))
+    data["model"]["unk_token"] = "0"
+    file.write_text(json.dumps(data), encoding="utf-8")
+    with pytest.raises(UsageError, match="does not read '!' right"):
+        _require_tokenizer(placed, tmp_path, dialogue)
+
+
+@needs_gguf
+def test_a_gguf_file_has_one_unknown_token_with_a_row(tmp_path: Path) -> None:
+    from gguf import GGUFReader
+
+    sm.export("increment", tmp_path / "model", to="gguf", length=12)
+    reader = GGUFReader(tmp_path / "model" / "model.gguf")
+    facts = json.loads((tmp_path / "model" / "softmachine.json").read_text(encoding="utf-8"))
+    texts = [entry["text"] for entry in facts["vocabulary"]]
+    assert reader.fields["tokenizer.ggml.tokens"].contents() == texts
+    assert texts[reader.fields["tokenizer.ggml.unknown_token_id"].contents()] == "<unk>"
+    (rows,) = (tensor.shape[1] for tensor in reader.tensors if tensor.name == "token_embd.weight")
+    assert rows == len(texts)
+    card = (tmp_path / "model" / "README.md").read_text(encoding="utf-8")
+    assert '"n_predict": ' in card
+    assert "If `stop_type` in the answer is `limit`" in card
+
+
+@pytest.mark.parametrize(
+    ("alphabet", "letters"),
+    [("a b", "ab"), ("aa b", ""), ("' ' a", "␣a"), ("t r u e", ""), ("'<' s '>'", "")],
+)
+def test_symbols_of_one_character_need_no_spaces_unless_another_token_is_spelled_with_them(
+    alphabet: str, letters: str
+) -> None:
+    program = parse(f"alphabet {alphabet}\nsame(i) = in(i) = in(i)\noutput same\n", name="letters")
+    model = stock_model(program, "srasp", 6, "onnx")
+    dialogue = dialogue_of(model, [model.codec.alphabet], 8)
+    assert dialogue.letters(lower(model, 6).spelled) == letters
+
+
+@pytest.mark.parametrize(("name", "length"), [("palindrome", 64), ("equality", 96), ("dyck-2", 64)])
+def test_a_decoder_is_verified_on_long_runs_of_either_verdict_and_on_one_near_the_last_position(
+    name: str, length: int
+) -> None:
+    model = stock_model(name, "address-bits", length)
+    codec = model.codec
+    assert isinstance(codec, DecoderCodec)
+    dialogue = dialogue_of(model, _words(model, length), length)
+    longer = [sample for sample in dialogue.samples if sample.ends and len(sample.expected) > 10]
+    accepted = [sample for sample in longer if sample.expected[-1] == "ACC"]
+    assert len(accepted) >= 4
+    assert len(longer) - len(accepted) >= 4
+    assert max(len(sample.prompt) + len(sample.expected) for sample in longer) >= length * 15 / 16
+    (longest,), sampled = _sample(codec, length)
+    verdicts = [codec.outcome(word, [*map(str, codec.expected(word, length))]).verdict for word in sampled]
+    assert 8 <= len(verdicts) <= SAMPLED
+    assert verdicts.count("accept") == verdicts.count("reject") == len(verdicts) / 2
+    assert codec.positions(longest, length) >= length * 15 / 16
+
+
+@pytest.mark.parametrize("name", ["dyck-2-program", "response-formula", "in-order-crasp"])
+def test_an_encoder_is_verified_on_as_many_accepted_as_rejected_words_of_every_length(name: str) -> None:
+    source = sm.load(name)
+    assert isinstance(source, Source)
+    model = sm.compile(source, length=None)
+    _, sampled = _sample(model.codec, 40)
+    verdicts = [model.codec.read(word, [*map(str, model.codec.expected(word, 0))]).verdict for word in sampled]
+    assert verdicts.count("accept") == verdicts.count("reject") == len(verdicts) / 2 > 8
+    assert max(map(len, islice(sampled, 2))) >= 38
+    assert min(map(len, sampled)) <= 5
+
+
+def test_a_source_without_verdicts_is_verified_on_random_words() -> None:
+    model = stock_model("increment", "address-bits", 32)
+    longest, sampled = _sample(model.codec, 32)
+    assert len(longest) == 1
+    assert len(sampled) == SAMPLED
+
+
+def test_a_search_for_words_ends_when_its_budget_is_spent(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(exporting, "MOST_SAMPLED", 200)
+    _, sampled = _sample(stock_model("equality", "address-bits", 64).codec, 64)
+    assert len(sampled) < SAMPLED
+
+
+@pytest.mark.parametrize(
+    ("to", "dtype", "hint"),
+    [
+        ("gpt2", "float16", "export it in float32, or for a smaller --length"),
+        ("gpt2", "bfloat16", "export it in float32, or for a smaller --length"),
+        ("gpt2", "float32", "export it in float64, or for a smaller --length"),
+        ("gpt2", "float64", "export it for a smaller --length"),
+        ("gguf", "float32", "export it for a smaller --length"),
+    ],
+)
+def test_the_hint_names_a_format_that_is_wider_and_that_there_is(to: str, dtype: str, hint: str) -> None:
+    model = stock_model("parity-counter", "counter", 16)
+    assert _remedy(model, stock_format(to), dtype) == hint
