@@ -190,7 +190,10 @@ class Codec(ABC, Generic[S_co]):
         if comparison.difference is not None:
             raise PartedError(
                 f"what the model says is not what {self.source.name!r} does: {comparison.difference}",
-                hint=Remedy("to see all that it says: {}", verify=True),
+                hint=Remedy(
+                    "to see all that it says: {}; to run weights that were edited: --unchecked (checked=False)",
+                    verify=True,
+                ),
             )
 
     def following(self, word: Word, said: Sequence[str]) -> Iterator[Sequence[str | None]]:

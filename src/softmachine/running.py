@@ -41,6 +41,7 @@ def run(
     resume: str | Path | None = None,
     yes: bool = False,
     verify: bool = False,
+    checked: bool = True,
 ) -> Run:
     """Run a model (or a source, compiled on the way) on an input until it stops, or for so many steps.
 
@@ -62,10 +63,13 @@ def run(
         yes: Whether to go on, even if reading the input takes more than ten minutes or half of the free memory.
         verify: Whether to compare every token with the reference interpreter, as it comes; ``Run.verified`` and
             ``Run.difference`` say what came of it. Without it, a run that is not the source's is an error in the end.
+        checked: False for a model whose weights were edited: the run is whatever the weights emit, it is not compared
+            with the reference interpreter, and it is labelled as unchecked.
 
     Raises:
-        PartedError: If the model says what the source does not, and neither ``verify`` nor an arithmetic that rounds
-            by definition has that compared beforehand.
+        PartedError: If the model says what the source does not, and neither ``verify``, ``checked=False`` nor an
+            arithmetic that rounds by definition allows for it.
+        UsageError: If both ``verify`` and ``checked=False`` are given.
     """
     from softmachine.engines.run import Running
 
@@ -84,6 +88,7 @@ def run(
             checkpoint=checkpoint,
             resume=resume,
             verify=verify,
+            checked=checked,
         )
         for _ in running.pieces():
             pass

@@ -67,5 +67,8 @@ class Paging:
 
 def command_of(source: str, word: str | None, options: Mapping[str, object]) -> str:
     """The command that makes the page of such a run; where it is written to does not matter."""
-    given = [f"--{name.replace('_', '-')}={value}" for name, value in options.items() if value is not None]
+    named = {f"--{name.replace('_', '-')}": value for name, value in options.items()}
+    given = [
+        name if value is True else f"{name}={value}" for name, value in named.items() if value not in (None, False)
+    ]
     return shlex.join(["softmachine", "run", source, *([] if word is None else [word]), *given, "--html", "run.html"])

@@ -39,6 +39,7 @@ class Run:
         verified: How many tokens were compared with the reference interpreter and are its own; None if nobody compared.
         difference: The first token that is not, if any.
         resumed: How many of the tokens are those of the saved run that it went on from.
+        checked: False if the run is whatever the weights emit: nothing was compared with the reference interpreter.
         viewer: Makes what notebooks show of it; where there is none, or it gives None, that is the text.
     """
 
@@ -54,6 +55,7 @@ class Run:
     verified: int | None = None
     difference: Difference | None = None
     resumed: int = 0
+    checked: bool = True
     viewer: Callable[[Run], str | None] | None = field(default=None, compare=False)
 
     @property
@@ -142,7 +144,8 @@ class Run:
         word = _shortened(self.model.codec.text_of(self.outcome.word), REPR)
         left = f", output {_shortened(self.output, REPR)}" if self.output else ""
         steps = f", {many(self.steps, 'step')}" if isinstance(self.model.codec, DecoderCodec) else ""
-        return f"<Run of {self.model.source.name} on {word}: {self.verdict or UNFINISHED}{steps}{left}>"
+        label = "" if self.checked else ", unchecked"
+        return f"<Run of {self.model.source.name} on {word}: {self.verdict or UNFINISHED}{steps}{left}{label}>"
 
     def _repr_html_(self) -> str:
         return (self.viewer(self) if self.viewer else None) or html_text(self.text())
