@@ -10,7 +10,7 @@ from textwrap import wrap
 from softmachine.codec import DecoderCodec, Outcome, Prompt
 from softmachine.comparing import Difference
 from softmachine.model import Model
-from softmachine.text import filled, many
+from softmachine.text import filled, many, printable
 from softmachine.views import html_text
 
 UNFINISHED = "no verdict yet"
@@ -108,7 +108,7 @@ class Run:
 
     def story(self, most: int = 40) -> str:
         """What happened step by step, if there are steps: the first ``most`` of them."""
-        lines = list(islice(filter(None, self.outcome.trace()), most + 1))
+        lines = [printable(line) for line in islice(filter(None, self.outcome.trace()), most + 1)]
         if len(lines) > most:
             lines[most:] = [f"… {many(self.steps - most + 1, 'more step')}"]
         return "\n".join(lines)
@@ -135,7 +135,7 @@ class Run:
 
     def _said(self) -> Iterator[str]:
         for note in self.notes:
-            yield from wrap(note, WIDTH, initial_indent="  ", subsequent_indent="    ")
+            yield from wrap(printable(note), WIDTH, initial_indent="  ", subsequent_indent="    ")
 
     def __str__(self) -> str:
         return self.text()
@@ -145,7 +145,8 @@ class Run:
         left = f", output {_shortened(self.output, REPR)}" if self.output else ""
         steps = f", {many(self.steps, 'step')}" if isinstance(self.model.codec, DecoderCodec) else ""
         label = "" if self.checked else ", unchecked"
-        return f"<Run of {self.model.source.name} on {word}: {self.verdict or UNFINISHED}{steps}{left}{label}>"
+        name = printable(self.model.source.name, keep="")
+        return f"<Run of {name} on {word}: {self.verdict or UNFINISHED}{steps}{left}{label}>"
 
     def _repr_html_(self) -> str:
         return (self.viewer(self) if self.viewer else None) or html_text(self.text())
