@@ -188,7 +188,9 @@ def command(
         require_alone({**asdict(execution), **asdict(inside), "trace": trace, "tokens": tokens})
     chosen = rasp_theorem(theorem, causal=causal, generate=generate)
     wanted = Wanted(chosen, attention, context, length, alphabet, format_name)
-    views = inside.views(source, word, {**asdict(wanted), "max_steps": execution.max_steps, "unchecked": execution.unchecked})
+    views = inside.views(
+        source, word, {**asdict(wanted), "max_steps": execution.max_steps, "unchecked": execution.unchecked}
+    )
     model, text = open_for(source, word, wanted, execution.max_steps, output)
     if execution.sample:
         from softmachine.cli.sampling import draw

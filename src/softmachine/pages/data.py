@@ -43,7 +43,7 @@ def page_data(inspection: Inspection, position: int | None, command: str) -> Jso
             "sentences": _sentences(part),
         },
         "scene": _scene(scene),
-        "soft": soft(run.model, part.window, part.length),
+        "soft": soft(run.model, part.window, part.length, certifiable=run.checked and not run.differs),
     }
 
 
@@ -81,7 +81,11 @@ def _about(part: Shown, command: str) -> Json:
     facts: list[tuple[str, str]] = [
         ("transformer", f"{'decoder' if transformer.causal else 'encoder'}, {kinds}: {', '.join(sizes)}"),
         ("run", _how(part)),
-        *([] if model.certified is None else [("certificate", f"softmax certified up to n = {model.certified:,}")]),
+        *(
+            []
+            if model.certified is None or not run.checked or run.differs
+            else [("certificate", f"softmax certified up to n = {model.certified:,}")]
+        ),
         *(("shown", text) for text in part.left_out()),
     ]
     return {

@@ -17,10 +17,19 @@ MOST_SOFT = 500
 
 MOST_NUMBERS = 16_000_000
 """So many numbers of residual streams does a page keep."""
+UNPROVEN = "a certificate is about the weights of the theorem, and this run was not found to be theirs"
 
 
-def soft(model: Model, positions: range, length: int | None) -> Json:
-    """The scales of heads at a sharpness that is certified for so many positions, or why there is none."""
+def soft(model: Model, positions: range, length: int | None, *, certifiable: bool = True) -> Json:
+    """The scales of heads at a sharpness that is certified for so many positions, or why there is none.
+
+    Args:
+        model: The model.
+        positions: The positions that are shown.
+        length: The length n that the model was told.
+        certifiable: Whether a certificate may be claimed. It is about the theorem's weights, so not for a run that is
+            unchecked, or differs from the reference interpreter.
+    """
     choosing = [head for head in model.weights.heads if not is_uniform(head)]
     if not choosing and not model.weights.rooted:
         return {"why": "no head chooses: all attention is uniform, and softmax of equal scores is the same mean"}
@@ -42,9 +51,11 @@ def soft(model: Model, positions: range, length: int | None) -> Json:
             "why": f"head {unique!r} takes one of the keys that tie, and softmax all; the page has no term for that"
         }
     if not is_exact(model.weights):
-        return {"own": True, "certified": model.certified, "sharpness": 1, "scales": {}}
+        return {"own": True, "certified": model.certified if certifiable else None, "sharpness": 1, "scales": {}}
     certified = positions.stop - 1 if length is None else length
     try:
+        if not certifiable:
+            raise ConstructionError(UNPROVEN)
         proof = certify(model.theorem.signals(model.codec, model.theorem.certified), certified)
     except ConstructionError as problem:
         return {"own": False, "certified": None, "sharpness": None, "scales": {}, "note": problem.message}
