@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from softmachine.compiling import compile, compile_for  # noqa: A004
 from softmachine.errors import SoftmachineError
@@ -26,7 +26,7 @@ MOST_FRAMED = 2_000
 
 def run(
     model: Model | Source | str | Path,
-    word: str | Iterable[str] | None = None,
+    word: str | Iterable[Any] | None = None,
     *,
     theorem: str | Theorem | None = None,
     attention: str | None = None,
@@ -47,7 +47,8 @@ def run(
 
     Args:
         model: A model, or a source.
-        word: The input; by default the one that the source suggests, or else the empty word.
+        word: The input: text, its symbols, or for a RASP program the values of its vocabulary, such as numbers; by
+            default the one that the source suggests, or else the empty word.
         theorem: What to compile by, if the model is compiled on the way.
         attention: "hard" or "soft", likewise.
         context: The length to make the weights for, likewise; by default what the run needs.
