@@ -64,7 +64,6 @@ class Paging:
 def command_of(source: str, word: str | None, options: Mapping[str, object]) -> str:
     """The command that makes the page of such a run; where it is written to does not matter."""
     named = {f"--{name.replace('_', '-')}": value for name, value in options.items()}
-    given = [
-        name if value is True else f"{name}={value}" for name, value in named.items() if value not in (None, False)
-    ]
+    wanted = {name: value for name, value in named.items() if value is not None and value is not False}
+    given = [name if value is True else f"{name}={value}" for name, value in wanted.items()]
     return shlex.join(["softmachine", "run", source, *([] if word is None else [word]), *given, "--html", "run.html"])
