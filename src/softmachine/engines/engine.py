@@ -83,7 +83,7 @@ class Task:
 
     def _outgrown(self, message: str, max_steps: int, how: str = MORE) -> OutgrownError:
         context = self.model.theorem.context_for(self.model.source, self.word, min(max_steps, MOST_TRIED))
-        if context is not None and context <= (self.model.length or 0):
+        if how == MORE and context is not None and context <= (self.model.length or 0):
             context = None  # that is what the source needs, and these weights have left it
         return OutgrownError(message, context=context, hint="make it for more, or limit the steps", how=how)
 

@@ -149,7 +149,7 @@ class Program(OfWords):
         return program_table(self)
 
 
-def _as_given(item: object, value: Value) -> Value | float:
+def _as_given(item: object, value: Value) -> Any:
     """A value to compare an item with: as a float, if the item is one, since fractions are given as floats."""
     return float(value) if isinstance(item, float) and isinstance(value, Fraction) else value
 
