@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from html.parser import HTMLParser
 
 import softmachine as sm
+from softmachine import rasp
 from softmachine.views import html_card, html_table, html_text
 
 ALLOWED = {"div", "pre", "table", "thead", "tbody", "tr", "th", "td"}
@@ -56,3 +58,16 @@ def test_everything_is_text() -> None:
         assert "\u202e" not in html
         assert "&lt;script&gt;" in html
     assert html_card("", "<b>x</b>").count("<div") == 1
+
+
+def test_control_characters_are_escaped_in_the_text_of_a_run() -> None:
+    symbols = ("a", "\x1b", "\n", "\t")
+    table = "".join(f"    {json.dumps(symbol)}: R\n" for symbol in symbols)
+    machine = sm.load(f"blank: ' '\nstart state: s\ntable:\n  s:\n{table}", "turingmachine.io")
+    copy = rasp.program(rasp.tokens, symbols, name="copy\x1b\n")
+    first = {machine: "     0  s          [a] \\x1b  \\n  \\t", copy: "a  \\x1b  \\n  \\t"}
+    for source, line in first.items():
+        run = sm.run(source, symbols)
+        assert run.text().splitlines()[0] == line
+        for text in (*run.text().splitlines(), repr(run)):
+            assert text.isprintable()

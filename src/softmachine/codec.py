@@ -19,6 +19,7 @@ from softmachine.languages.formats import source_text
 from softmachine.languages.scene import Rows, Scene, Stretch
 from softmachine.languages.source import Source, spelled
 from softmachine.languages.words import words_from
+from softmachine.text import printable
 
 Word: TypeAlias = str | Iterable[str]
 """An input: text, or its symbols."""
@@ -84,9 +85,10 @@ class Outcome:
         """What happened: one text for the start and one for each step, or the word with the values below it."""
         if self.values is None:
             return
-        shown = [str(int(value)) if isinstance(value, bool) else value for value in self.values]
-        widths = [max(map(len, pair)) for pair in zip(self.word, shown, strict=True)]
-        for line in (self.word, shown):
+        word = [printable(symbol, keep="") for symbol in self.word]
+        shown = [str(int(value)) if isinstance(value, bool) else printable(value, keep="") for value in self.values]
+        widths = [max(map(len, pair)) for pair in zip(word, shown, strict=True)]
+        for line in (word, shown):
             yield "  ".join(item.ljust(width) for item, width in zip(line, widths, strict=True)).rstrip()
 
 
@@ -190,7 +192,10 @@ class Codec(ABC, Generic[S_co]):
         if comparison.difference is not None:
             raise PartedError(
                 f"what the model says is not what {self.source.name!r} does: {comparison.difference}",
-                hint=Remedy("to see all that it says: {}", verify=True),
+                hint=Remedy(
+                    "to see all that it says: {}; to run weights that were edited: --unchecked (checked=False)",
+                    verify=True,
+                ),
             )
 
     def following(self, word: Word, said: Sequence[str]) -> Iterator[Sequence[str | None]]:

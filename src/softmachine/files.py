@@ -73,3 +73,13 @@ def _place(scratch: Path, path: Path) -> None:
     except OSError:  # there are file systems without links
         require_new(path)
         scratch.replace(path)
+
+
+def require_suffix(path: Path, *suffixes: str) -> None:
+    """Require one of some suffixes, in lower or upper case.
+
+    Raises:
+        UsageError: If the path has none of them; the message names the first.
+    """
+    if path.suffix.lower() not in suffixes:
+        raise UsageError(f"{path} should end in {suffixes[0]}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from softmachine.compiling import compile, compile_for  # noqa: A004
 from softmachine.errors import SoftmachineError
@@ -26,7 +26,7 @@ MOST_FRAMED = 2_000
 
 def run(
     model: Model | Source | str | Path,
-    word: str | Iterable[str] | None = None,
+    word: str | Iterable[Any] | None = None,
     *,
     theorem: str | Theorem | None = None,
     attention: str | None = None,
@@ -41,12 +41,14 @@ def run(
     resume: str | Path | None = None,
     yes: bool = False,
     verify: bool = False,
+    checked: bool = True,
 ) -> Run:
     """Run a model (or a source, compiled on the way) on an input until it stops, or for so many steps.
 
     Args:
         model: A model, or a source.
-        word: The input; by default the one that the source suggests, or else the empty word.
+        word: The input: text, its symbols, or for a RASP program the values of its vocabulary, such as numbers; by
+            default the one that the source suggests, or else the empty word.
         theorem: What to compile by, if the model is compiled on the way.
         attention: "hard" or "soft", likewise.
         context: The length to make the weights for, likewise; by default what the run needs.
@@ -62,10 +64,13 @@ def run(
         yes: Whether to go on, even if reading the input takes more than ten minutes or half of the free memory.
         verify: Whether to compare every token with the reference interpreter, as it comes; ``Run.verified`` and
             ``Run.difference`` say what came of it. Without it, a run that is not the source's is an error in the end.
+        checked: False for a model whose weights were edited: the run is whatever the weights emit, it is not compared
+            with the reference interpreter, and it is labelled as unchecked.
 
     Raises:
-        PartedError: If the model says what the source does not, and neither ``verify`` nor an arithmetic that rounds
-            by definition has that compared beforehand.
+        PartedError: If the model says what the source does not, and neither ``verify``, ``checked=False`` nor an
+            arithmetic that rounds by definition allows for it.
+        UsageError: If both ``verify`` and ``checked=False`` are given.
     """
     from softmachine.engines.run import Running
 
@@ -84,6 +89,7 @@ def run(
             checkpoint=checkpoint,
             resume=resume,
             verify=verify,
+            checked=checked,
         )
         for _ in running.pieces():
             pass

@@ -43,20 +43,32 @@ def page(
 
     Args:
         run: The run.
-        file: A new file, which should end in .html.
+        file: A new file, which ends in .html or .htm.
         position: The position that it opens at, and that it has a window around if the run is long.
         step: The same as a step of the source language.
         command: What makes this page, for its readers.
         yes: Whether to go on, even if that takes more than ten minutes or half of the free memory.
     """
-    from softmachine.files import require_new, write_text
+    from softmachine.files import write_text
     from softmachine.pages import html
 
-    require_new(Path(file))
+    require_page_file(Path(file))
     if step is not None:
         position = inspect(run).position_of(step)
     with consent(yes):
         write_text(Path(file), html(run, command, position))
+
+
+def require_page_file(file: Path) -> None:
+    """Require a name that a page can be written to: a new one, which ends in .html or .htm.
+
+    Raises:
+        UsageError: If it is not one.
+    """
+    from softmachine.files import require_new, require_suffix
+
+    require_suffix(file, ".html", ".htm")
+    require_new(file)
 
 
 def gallery(folder: str | Path, *, tell: Tell = nobody) -> list[Path]:

@@ -38,6 +38,8 @@ def read_source(source: str, format: str | None = None) -> Source:  # noqa: A002
         is_file, is_folder, is_pipe = path.is_file(), path.is_dir(), path.is_fifo()
     except (OSError, ValueError):
         is_file = is_folder = is_pipe = False
+    if (is_folder or (is_file and not path.suffix)) and format is None and (own := own_source(source)) is not None:
+        return own  # a theorem's name, like a zoo entry's, takes precedence over what is in the working directory
     if is_pipe:  # <(…) in a shell
         return _streamed(_bytes(path), format, "<pipe>", f"the pipe {source}")
     if is_file:

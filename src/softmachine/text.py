@@ -80,9 +80,9 @@ def span(numbers: Sequence[int]) -> str:
     return str(numbers[0]) if numbers else "none"
 
 
-def printable(text: str) -> str:
-    """The text without characters that could do things to a terminal or a page: they are shown as escapes."""
-    return "".join(c if c.isprintable() or c in "\n\t" else c.encode("unicode_escape").decode("ascii") for c in text)
+def printable(text: str, keep: str = "\n\t") -> str:
+    """The text with every unprintable character, except those to keep, written as an escape sequence."""
+    return "".join(c if c.isprintable() or c in keep else c.encode("unicode_escape").decode("ascii") for c in text)
 
 
 def listed(names: Iterable[str]) -> str:

@@ -2,7 +2,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
+import softmachine as sm
 from softmachine.cli.pages import command_of
+from softmachine.errors import UsageError
 from tests.cli.conftest import Cli
 
 
@@ -28,6 +32,15 @@ def test_mistakes_are_said_before_the_run(cli: Cli, tmp_path: Path) -> None:
     assert not (tmp_path / "x.html").exists()
 
 
+def test_python_refuses_the_files_that_the_command_refuses(tmp_path: Path) -> None:
+    run = sm.run("palindrome", "aba")
+    with pytest.raises(UsageError, match=r"q.txt should end in .html"):
+        sm.page(run, tmp_path / "q.txt")
+    with pytest.raises(UsageError, match=r"q.txt should end in .svg"):
+        sm.picture(run).save(tmp_path / "q.txt")
+    assert not list(tmp_path.iterdir())
+
+
 def test_a_rounded_run_has_no_page(cli: Cli, tmp_path: Path) -> None:
     file = tmp_path / "run.html"
     said = cli("run", "full-adder", "101", "--arithmetic", "fixed:4", "--html", str(file))
@@ -36,5 +49,7 @@ def test_a_rounded_run_has_no_page(cli: Cli, tmp_path: Path) -> None:
 
 
 def test_the_command_of_a_page_makes_it_again() -> None:
-    made = command_of("a b", "x", {"theorem": "ternary", "max_steps": 5, "context": None})
+    made = command_of("a b", "x", {"theorem": "ternary", "max_steps": 5, "context": None, "unchecked": False})
     assert made == "softmachine run 'a b' x --theorem=ternary --max-steps=5 --html run.html"
+    made = command_of("a", None, {"max_steps": 0, "unchecked": True})
+    assert made == "softmachine run a --max-steps=0 --unchecked --html run.html"

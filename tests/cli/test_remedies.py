@@ -27,6 +27,7 @@ REFUSED = (
     "run busy-beaver-5 --theorem residues",
     "run palindrome abba --engine dense --audit 3",
     "run palindrome abba --seed 3",
+    "run palindrome abba --unchecked --verify",
     "slices parity-crasp --volume --automata --up-to 3",
     "run palindrome abba --engine dense --checkpoint {folder}/run.npz",
     "run 'Q_a since Q_b' ab --engine fast",

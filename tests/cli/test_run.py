@@ -260,7 +260,7 @@ def test_the_trace_of_a_resumed_run_goes_on_where_it_was(cli: Cli, halted: Path)
     halted.unlink()
     cli("run", "busy-beaver-4", "--checkpoint", halted, "--max-steps", "100")
     rest = cli("run", "busy-beaver-4", "--resume", halted, "--trace").out.splitlines()
-    assert [line.split() for line in rest[:-1]] == [line.split() for line in whole[101:-1]]
+    assert [line.split() for line in rest[:-1]] == [line.split() for line in whole[100:-1]]
 
 
 def test_an_audit_that_takes_too_long_is_refused_after_the_run_is_told(

@@ -23,6 +23,18 @@ def test_decisions_break_only_below_the_certified_scale(open_kind: Open, kind: s
     assert opened.page.locator("#soft .certified").count() == 1
 
 
+def test_nothing_is_said_of_scales_that_were_not_tried(open_kind: Open) -> None:
+    opened = open_kind("turing")
+    opened.page.wait_for_selector("#breaks[data-done=true]")
+    soft = "softmachine.page.soft"
+    assert opened.value(f"() => {{ {soft}.wrong.fill(0); {soft}.draw(); }}") is None
+    assert "No decision was found to break" in opened.text("#breaks")
+    assert opened.value(f"() => {{ {soft}.wrong[3] = null; {soft}.draw(); }}") is None
+    assert "No decision" not in opened.text("#breaks")
+    assert "40 of 41 scales tried" in opened.text("#breaks")
+    assert opened.page.locator("#breaks").get_attribute("data-done") == "false"
+
+
 def test_the_slider_makes_attention_soft_and_breaks_a_decision(open_kind: Open) -> None:
     opened = open_kind("turing", "#step=9&head=3.1")
     opened.page.check("#softly")

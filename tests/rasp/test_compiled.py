@@ -39,3 +39,13 @@ def test_a_causal_function_is_right_on_all_short_words(case: str) -> None:
 @pytest.mark.parametrize("case", CAUSAL)
 def test_every_causal_function_is_right_on_all_words_up_to_length_4(case: str) -> None:
     assert is_right(case, up_to=4)
+
+
+def test_an_input_may_have_the_values_of_the_vocabulary() -> None:
+    numbers = rasp.program(rasp.tokens + 1, range(1, 6), name="successor")
+    assert sm.run(numbers, [3, "4", 5.0]).outcome == sm.run(numbers, ["3", "4", "5"]).outcome
+    others = rasp.program(rasp.tokens, [0.1, True, (1, 2)], name="same")
+    assert sm.run(others, [True, 0.1, (1, 2)]).tokens[1:] == ("True", "1/10", "(1, 2)")
+    for program, word in ((numbers, [True]), (numbers, [7]), (others, [1])):
+        with pytest.raises(sm.SoftmachineError, match="is not in the alphabet"):
+            sm.run(program, word)

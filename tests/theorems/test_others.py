@@ -27,7 +27,7 @@ MODULES = {
     ),
 }
 PROGRAM = """
-import json, sys
+import json, os, sys
 from pathlib import Path
 import softmachine as sm
 from softmachine.plugins import Shelf
@@ -35,6 +35,11 @@ from softmachine.theorems import all_theorems, theorem_for, theorem_named
 
 names = [theorem.name for theorem in all_theorems()]
 majority = theorem_named("majority")
+os.chdir(sys.argv[1])
+Path("majority").mkdir()
+inside = sm.load("majority") == majority.source
+Path("majority").rmdir()
+Path("majority").write_text("no source")
 model = sm.compile(majority.source, majority)
 sm.save(model, Path(sys.argv[1]) / "model")
 again = sm.load(Path(sys.argv[1]) / "model")
@@ -42,6 +47,7 @@ print(json.dumps({
     "names": names,
     "right": sm.check(again, up_to=6).holds,
     "same": again == model,
+    "named": [inside, sm.load("majority") == majority.source],
     "accepted": [word for word in ("", "a", "ab", "aab", "abb") if sm.run(again, word).accepted],
     "unknown": [theorem_named(name) is None for name in ("older", "nothing", "broken")],
     "ours": theorem_for(sm.load("palindrome"), "chapter-8").statement,
@@ -80,6 +86,10 @@ def test_a_theorem_of_another_package_is_compiled_checked_saved_and_loaded(found
     assert found["right"]
     assert found["same"]
     assert found["accepted"] == ["a", "aab"]
+
+
+def test_its_name_takes_precedence_over_a_folder_or_a_file(found: dict[str, Any]) -> None:
+    assert found["named"] == [True, True]
 
 
 def test_ours_are_as_they_were(found: dict[str, Any]) -> None:

@@ -12,8 +12,7 @@ from typing import IO
 
 from rich.console import Console
 
-from softmachine.errors import UsageError
-from softmachine.files import require_new
+from softmachine.files import require_new, require_suffix
 from softmachine.text import many, printable
 
 __all__ = ["Output", "print_json", "printable", "require_svg"]
@@ -109,6 +108,5 @@ def require_svg(file: Path) -> None:
     Raises:
         UsageError: If it has another ending, exists already, or there is no folder for it.
     """
-    if file.suffix.lower() != ".svg":
-        raise UsageError(f"{file} should end in .svg")
+    require_suffix(file, ".svg")
     require_new(file)

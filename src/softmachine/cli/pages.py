@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from softmachine import showing
 from softmachine.cli.output import Output
 from softmachine.cli.progress import working
 from softmachine.errors import Remedy, UsageError
-from softmachine.files import require_new
 from softmachine.inspection.spot import Spot
 
 if TYPE_CHECKING:
@@ -45,9 +45,7 @@ class Paging:
                 "--html-at says where the page of --html opens",
                 hint=Remedy("say where it is written, for example {}", html="run.html"),
             )
-        if file.suffix.lower() not in (".html", ".htm"):
-            raise UsageError(f"{file} should end in .html")
-        require_new(file)
+        showing.require_page_file(file)
         return Paging(file, None if at is None else Spot.parse(at), command)
 
     def require(self, model: Model) -> None:
@@ -55,8 +53,6 @@ class Paging:
 
     def show(self, run: Run, output: Output) -> dict[str, object]:
         """Write the page, and say so, or give it as JSON has it."""
-        from softmachine import showing
-
         with working("writing the page", output):
             position = None if self.spot is None else self.spot.of(showing.inspect(run))
             showing.page(run, self.file, position=position, command=self.command)
@@ -67,5 +63,7 @@ class Paging:
 
 def command_of(source: str, word: str | None, options: Mapping[str, object]) -> str:
     """The command that makes the page of such a run; where it is written to does not matter."""
-    given = [f"--{name.replace('_', '-')}={value}" for name, value in options.items() if value is not None]
+    named = {f"--{name.replace('_', '-')}": value for name, value in options.items()}
+    wanted = {name: value for name, value in named.items() if value is not None and value is not False}
+    given = [name if value is True else f"{name}={value}" for name, value in wanted.items()]
     return shlex.join(["softmachine", "run", source, *([] if word is None else [word]), *given, "--html", "run.html"])

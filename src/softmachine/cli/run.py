@@ -86,6 +86,14 @@ class Execution(Group):
             "Compare every token with the reference interpreter, while it runs; status 1 if one differs.", "--verify"
         ),
     ] = False
+    unchecked: Annotated[
+        bool,
+        switch(
+            "Show what the weights emit, whether or not it is a run of the source: for models whose weights were "
+            "edited. Nothing is compared with the reference interpreter, and the run is labelled as unchecked.",
+            "--unchecked",
+        ),
+    ] = False
     sample: Annotated[
         bool,
         switch(
@@ -114,6 +122,10 @@ class Execution(Group):
             raise UsageError("only runs of the fast engine are audited", hint=Remedy(engine="fast"))
         if self.seed and not (self.sample or self.audit):
             raise UsageError("--seed is for --sample and --audit", hint=Remedy("leave it out", seed=None))
+        if self.unchecked:
+            from softmachine.engines.engine import require_comparable
+
+            require_comparable(verify=self.verify, checked=False)
         if self.checkpoint and self.engine != "dense":
             _require_free(self.checkpoint)
 
@@ -130,6 +142,7 @@ class Execution(Group):
             checkpoint=self.checkpoint,
             resume=self.resume,
             verify=self.verify,
+            checked=not self.unchecked,
         )
 
 
@@ -175,7 +188,9 @@ def command(
         require_alone({**asdict(execution), **asdict(inside), "trace": trace, "tokens": tokens})
     chosen = rasp_theorem(theorem, causal=causal, generate=generate)
     wanted = Wanted(chosen, attention, context, length, alphabet, format_name)
-    views = inside.views(source, word, {**asdict(wanted), "max_steps": execution.max_steps})
+    views = inside.views(
+        source, word, {**asdict(wanted), "max_steps": execution.max_steps, "unchecked": execution.unchecked}
+    )
     model, text = open_for(source, word, wanted, execution.max_steps, output)
     if execution.sample:
         from softmachine.cli.sampling import draw
@@ -308,6 +323,7 @@ def _answer(ended: _Ended, text: str, *, tokens: bool) -> dict[str, object]:
         "attention": run.model.attention,
         "arithmetic": run.arithmetic,
         "engine": run.engine,
+        **({} if run.checked else {"unchecked": True}),
         **noted(run.notes),
         **({} if run.verified is None else {"verified": run.verified, "differs": run.differs}),
         **({"difference": _difference(run.difference)} if run.difference else {}),

@@ -20,7 +20,7 @@ MOST_LINES = 60
 """So many tokens are printed."""
 
 
-DECIDED = ("verify", "audit", "checkpoint", "resume", "trace", "tokens", "table", "explain", "svg", "html")
+DECIDED = ("verify", "unchecked", "audit", "checkpoint", "resume", "trace", "tokens", "table", "explain", "svg", "html")
 """Options about runs which are decided, not drawn."""
 
 

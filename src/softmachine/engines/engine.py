@@ -13,7 +13,7 @@ from typing import Protocol
 
 from softmachine.arithmetic import Arithmetic
 from softmachine.codec import Codec, Prompt, SegmentedCodec
-from softmachine.errors import MORE, OutgrownError, UsageError
+from softmachine.errors import MORE, OutgrownError, Remedy, UsageError
 from softmachine.languages.source import Source
 from softmachine.model import Model
 from softmachine.plugins import Shelf
@@ -30,6 +30,19 @@ def require_steps(allowed: int | None) -> None:
     """
     if allowed is not None and allowed < 0:
         raise UsageError(f"{allowed} steps cannot be made")
+
+
+def require_comparable(*, verify: bool, checked: bool) -> None:
+    """Refuse to verify an unchecked run.
+
+    Raises:
+        UsageError: If a run is to be verified, but is not checked.
+    """
+    if verify and not checked:
+        raise UsageError(
+            "--unchecked cannot be combined with --verify: an unchecked run is not compared with anything",
+            hint=Remedy("leave out one of them", verify=False),
+        )
 
 
 @dataclass(frozen=True)
@@ -70,6 +83,8 @@ class Task:
 
     def _outgrown(self, message: str, max_steps: int, how: str = MORE) -> OutgrownError:
         context = self.model.theorem.context_for(self.model.source, self.word, min(max_steps, MOST_TRIED))
+        if how == MORE and context is not None and context <= (self.model.length or 0):
+            context = None  # that is what the source needs, and these weights have left it
         return OutgrownError(message, context=context, hint="make it for more, or limit the steps", how=how)
 
     def require_room(self, max_steps: int) -> None:

@@ -10,7 +10,7 @@ from textwrap import wrap
 from softmachine.codec import DecoderCodec, Outcome, Prompt
 from softmachine.comparing import Difference
 from softmachine.model import Model
-from softmachine.text import filled, many
+from softmachine.text import filled, many, printable
 from softmachine.views import html_text
 
 UNFINISHED = "no verdict yet"
@@ -39,6 +39,7 @@ class Run:
         verified: How many tokens were compared with the reference interpreter and are its own; None if nobody compared.
         difference: The first token that is not, if any.
         resumed: How many of the tokens are those of the saved run that it went on from.
+        checked: False if the run is whatever the weights emit: nothing was compared with the reference interpreter.
         viewer: Makes what notebooks show of it; where there is none, or it gives None, that is the text.
     """
 
@@ -54,6 +55,7 @@ class Run:
     verified: int | None = None
     difference: Difference | None = None
     resumed: int = 0
+    checked: bool = True
     viewer: Callable[[Run], str | None] | None = field(default=None, compare=False)
 
     @property
@@ -106,7 +108,7 @@ class Run:
 
     def story(self, most: int = 40) -> str:
         """What happened step by step, if there are steps: the first ``most`` of them."""
-        lines = list(islice(filter(None, self.outcome.trace()), most + 1))
+        lines = [printable(line) for line in islice(filter(None, self.outcome.trace()), most + 1)]
         if len(lines) > most:
             lines[most:] = [f"… {many(self.steps - most + 1, 'more step')}"]
         return "\n".join(lines)
@@ -133,7 +135,7 @@ class Run:
 
     def _said(self) -> Iterator[str]:
         for note in self.notes:
-            yield from wrap(note, WIDTH, initial_indent="  ", subsequent_indent="    ")
+            yield from wrap(printable(note), WIDTH, initial_indent="  ", subsequent_indent="    ")
 
     def __str__(self) -> str:
         return self.text()
@@ -142,7 +144,9 @@ class Run:
         word = _shortened(self.model.codec.text_of(self.outcome.word), REPR)
         left = f", output {_shortened(self.output, REPR)}" if self.output else ""
         steps = f", {many(self.steps, 'step')}" if isinstance(self.model.codec, DecoderCodec) else ""
-        return f"<Run of {self.model.source.name} on {word}: {self.verdict or UNFINISHED}{steps}{left}>"
+        label = "" if self.checked else ", unchecked"
+        name = printable(self.model.source.name, keep="")
+        return f"<Run of {name} on {word}: {self.verdict or UNFINISHED}{steps}{left}{label}>"
 
     def _repr_html_(self) -> str:
         return (self.viewer(self) if self.viewer else None) or html_text(self.text())

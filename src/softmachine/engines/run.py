@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from softmachine.arithmetic import Arithmetic
 from softmachine.arithmetic import arithmetic as arithmetic_named
 from softmachine.codec import DecoderCodec
-from softmachine.engines.engine import Audited, Execution, Task, engine_named
+from softmachine.engines.engine import Audited, Execution, Task, engine_named, require_comparable
 from softmachine.engines.result import Run
 from softmachine.errors import PrecisionError, Remedy, SoftmachineError, SourceError, UsageError
 from softmachine.model import Model
@@ -30,6 +30,8 @@ FEW_HEADS = 8
 """With more heads than these the dense engine is slower, and so much earlier the fast one takes over."""
 BETWEEN_SAVES = 30.0
 """Seconds."""
+UNCHECKED = "unchecked: not compared with the reference interpreter"
+"""The label of unchecked runs, among their notes."""
 MOST_TAKEN_BACK = 100_000
 """The dense engine does not go on from more tokens than these: it would read them again for many minutes."""
 
@@ -49,7 +51,12 @@ class Running:
             fast engine. By default the saved run that it goes on from, if it does.
         resume: The saved run to go on from; needs the fast engine.
         verify: Whether to compare every token, those before a resume too, with the reference interpreter. A run in an
-            arithmetic that rounds is always compared.
+            arithmetic that rounds is always compared, unless ``checked`` is false.
+        checked: Whether the output must be a run of the source. If false, it is whatever the weights emit, nothing is
+            compared with the reference interpreter, and the run is labelled as unchecked.
+
+    Raises:
+        UsageError: If a run is both to be verified and unchecked.
     """
 
     def __init__(
@@ -63,10 +70,12 @@ class Running:
         checkpoint: str | Path | None = None,
         resume: str | Path | None = None,
         verify: bool = False,
+        checked: bool = True,
     ) -> None:
+        require_comparable(verify=verify, checked=checked)
         auto = engine == "auto"
         chosen = engine_named("dense" if auto else engine)
-        self.model = model
+        self.model, self.checked = model, checked
         self.task = Task(model, word if isinstance(word, str) else tuple(word), max_steps)
         self.numbers = arithmetic
         path = resume if checkpoint is None else checkpoint
@@ -117,7 +126,7 @@ class Running:
         """Who compares, if it was asked for, or the arithmetic rounds (that of the engine is not always the given)."""
         numbers = arithmetic_named(self.numbers)
         rounds = numbers.rounds and numbers.name == self.arithmetic
-        if not asked and not rounds:
+        if not asked and not (rounds and self.checked):
             return None
         from softmachine.engines.verify import Verifier
 
@@ -276,9 +285,10 @@ class Running:
         """The run up to now.
 
         Raises:
-            PartedError: If it is not one of its source, and nobody asked for a comparison.
+            PartedError: If the output is not a run of the source, and the run is neither verified nor unchecked.
         """
         tokens, codec, verifier = self.tokens, self.model.codec, self._verifier
+        read = codec.read if self.checked and verifier is None else codec.outcome
         if verifier:
             verifier.catch_up(tokens)
         if isinstance(tokens, Packed):
@@ -289,13 +299,19 @@ class Running:
             model=self.model,
             prompt=self.task.prompt,
             tokens=tokens,
-            outcome=codec.outcome(self.task.word, tokens) if verifier else codec.read(self.task.word, tokens),
+            outcome=read(self.task.word, tokens),
             arithmetic=self.arithmetic,
             engine=self.engine,
             seconds=self._seconds,
             resumed=self.resumed,
             segments=tuple(self._now.segments),
-            notes=(*self.notes, *self.model.notes_at(self._length), *(verifier.notes() if verifier else ())),
+            notes=(
+                *((UNCHECKED,) if not self.checked else ()),
+                *self.notes,
+                *self.model.notes_at(self._length),
+                *(verifier.notes() if verifier else ()),
+            ),
             verified=verifier.compared if verifier else None,
             difference=verifier.difference if verifier else None,
+            checked=self.checked,
         )

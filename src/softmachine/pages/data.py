@@ -89,7 +89,7 @@ def _about(part: Shown, command: str) -> Json:
         "language": model.source.language,
         "source": str(model.source),
         "input": model.codec.text_of(outcome.word),
-        "verdict": outcome.verdict or UNFINISHED,
+        "verdict": (outcome.verdict or UNFINISHED) + ("" if run.checked else " (unchecked)"),
         "output": outcome.output,
         "facts": [[title, text] for title, text in facts],
         "notes": list(run.notes),

@@ -78,7 +78,8 @@ def frame(run: Run) -> str:
 def _making(run: Run) -> str:
     """What makes the page of a run, in Python."""
     word = run.model.codec.text_of(run.outcome.word)
-    return f"sm.page(sm.run({run.model.source.name!r}, {word!r}, theorem={run.model.theorem.name!r}), 'run.html')"
+    made = f"{run.model.source.name!r}, {word!r}, theorem={run.model.theorem.name!r}"
+    return f"sm.page(sm.run({made if run.checked else f'model, {word!r}, checked=False'}), 'run.html')"
 
 
 def _file(name: str) -> str:

@@ -70,6 +70,23 @@ def test_damaged_machine_code_is_compiled_again(tmp_path: Path, monkeypatch: pyt
     assert box[0] == 9
 
 
+def test_machine_code_below_numba_cache_dir_is_found_and_replaced(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "ours"))
+    monkeypatch.setattr("numba.core.config.CACHE_DIR", str(tmp_path / "numba"))
+    text = "def advance(x):\n    x[0] = 11\n"
+    box = np.zeros(1, dtype=np.int64)
+    assert not store.is_compiled(text)
+    store.compiled(text)(box)
+    assert store.is_compiled(text)
+    for file in (tmp_path / "numba").rglob("*.nbc"):
+        file.write_bytes(b"rubbish")
+    store.compiled(text)(box)
+    assert box[0] == 11
+    assert not store.is_compiled(text)
+
+
 @pytest.mark.skipif(os.name == "nt", reason="permissions are another matter there")
 def test_a_folder_that_others_can_write_to_is_not_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))

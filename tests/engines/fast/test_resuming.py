@@ -59,6 +59,20 @@ def test_a_resumed_run_goes_on_saving_to_the_same_file(model: Model, tmp_path: P
     assert third.so_far().steps == 60
 
 
+@pytest.mark.parametrize("steps", [0, 1, 30, STEPS - 1, STEPS])
+def test_a_resumed_run_has_as_many_tokens_from_the_saved_run_as_that_reported(
+    model: Model, tmp_path: Path, steps: int
+) -> None:
+    first = made(model, tmp_path / "run", max_steps=steps).so_far()
+    running = Running(model, "", resume=tmp_path / "run", max_steps=200, verify=True)
+    assert running.resumed == len(first.tokens) - first.halted  # the last decision is made again
+    pieces = [token for piece in running.pieces() for token in piece]
+    found = running.so_far()
+    assert found.resumed + len(pieces) == len(found.tokens)
+    assert found.tokens == sm.run(model, engine="fast").tokens
+    assert found.verified == len(found.tokens)
+
+
 def test_another_file_can_be_named(model: Model, tmp_path: Path) -> None:
     first, second = tmp_path / "first", tmp_path / "second"
     made(model, first, max_steps=30)

@@ -151,6 +151,8 @@ class FastRun:
                 f"the fast engine cannot run {model.name!r}: {reason}", hint=Remedy(engine="dense")
             ) from None
         self.limit = codec.token_limit(self.max_steps) if isinstance(codec, DecoderCodec) else 0
+        self.visible = self.limit
+        """How many tokens are handed out at most. A saved run also holds the token after its last; see `resume`."""
         positions = model.length
         self.run: OneContext | SegmentedPass | OneReading
         if not isinstance(codec, DecoderCodec):
@@ -164,7 +166,7 @@ class FastRun:
     @property
     def tokens(self) -> Sequence[str]:
         """What was said up to now."""
-        return self.run.said_since(self.limit)
+        return self.run.said_since(self.visible)
 
     @property
     def segments(self) -> list[int]:
@@ -188,7 +190,7 @@ class FastRun:
     def pieces(self) -> Iterator[Sequence[str]]:
         """Many tokens at a time."""
         self.task.require_room(self.max_steps)
-        seen, piece = len(self.tokens), FIRST_PIECE
+        seen, piece, self.visible = len(self.tokens), FIRST_PIECE, self.limit
         outlook = Outlook(self)
         while not self.run.ended:
             self.run.advance(piece)
@@ -243,6 +245,10 @@ def resume(task: Task, file: Path) -> FastRun:
     run = FastRun(task)
     if not isinstance(run.run, OneReading):
         saved_run.load(run.run, file, task.model.length)
+    if isinstance(task.codec, DecoderCodec):
+        reported = task.codec.token_limit(saved_run.steps_allowed(file))
+        if len(run.tokens) == reported + 1:  # it looked one token ahead, to see whether that stops the run
+            run.visible = reported
     return run
 
 

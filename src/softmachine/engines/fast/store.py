@@ -44,7 +44,16 @@ def compiled(text: str) -> Callable[..., None]:
 def is_compiled(text: str) -> bool:
     """Whether the machine code of a text is on disk."""
     folder = cache_folder()
-    return folder is not None and any((folder / "__pycache__").glob(f"{_file(text)}.advance-*.nbi"))
+    return folder is not None and any(_machine_code(folder, f"{_file(text)}.advance-*.nbi"))
+
+
+def _machine_code(folder: Path, pattern: str) -> Iterator[Path]:
+    """The files that numba keeps for generated code: next to it, or below ``NUMBA_CACHE_DIR`` if that is set."""
+    from numba.core import config
+
+    yield from (folder / "__pycache__").glob(pattern)
+    if config.CACHE_DIR:
+        yield from Path(config.CACHE_DIR).glob(f"*/{pattern}")
 
 
 class _Compiled:
@@ -75,7 +84,7 @@ class _Compiled:
                 if self._path is None:
                     raise
                 with suppress(OSError):
-                    for file in (self._path.parent / "__pycache__").glob(f"{self._path.stem}.*"):
+                    for file in _machine_code(self._path.parent, f"{self._path.stem}.*"):
                         file.unlink()
                 self._function = self._again()
                 self._function(*arguments)

@@ -7,7 +7,7 @@ from html import escape
 from pathlib import Path
 from unicodedata import east_asian_width
 
-from softmachine.files import write_text
+from softmachine.files import require_suffix, write_text
 from softmachine.text import printable
 
 SIZE = 12.0
@@ -27,11 +27,12 @@ class Picture:
     svg: str
 
     def save(self, file: str | Path) -> None:
-        """Write it to a new file.
+        """Write it to a new file, which ends in .svg.
 
         Raises:
-            UsageError: If there is something already, or it cannot be written.
+            UsageError: If it does not, there is something already, or it cannot be written.
         """
+        require_suffix(Path(file), ".svg")
         write_text(Path(file), self.svg)
 
     def _repr_svg_(self) -> str:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import InitVar, dataclass, field
+from fractions import Fraction
 from functools import cached_property
 from itertools import chain
-from typing import ClassVar, Final
+from typing import Any, ClassVar, Final
 
 from softmachine.errors import Place
 from softmachine.languages.rasp.core import Definition, Length, Node, Repeat, Value
@@ -101,6 +102,17 @@ class Program(OfWords):
         """The input that it suggests."""
         return self.example
 
+    def word(self, text: str | Iterable[object]) -> tuple[str, ...]:
+        """An input as letters; each may also be given as the value that it stands for, such as 3 for "3"."""
+        return super().word(text if isinstance(text, str) else map(self._letter, text))
+
+    def _letter(self, item: Any) -> Any:
+        """The letter that stands for a value; a string, or what no letter stands for, is returned unchanged."""
+        if isinstance(item, str):
+            return item
+        pairs = zip(self.alphabet, self.letters, strict=True)
+        return next((letter for letter, value in pairs if same(item, _as_given(item, value))), item)
+
     @cached_property
     def nodes(self) -> Mapping[str, Node]:
         """The operations by name."""
@@ -135,6 +147,11 @@ class Program(OfWords):
         from softmachine.languages.rasp.printing import program_table
 
         return program_table(self)
+
+
+def _as_given(item: object, value: Value) -> Any:
+    """A value to compare an item with: as a float, if the item is one, since fractions are given as floats."""
+    return float(value) if isinstance(item, float) and isinstance(value, Fraction) else value
 
 
 @dataclass(frozen=True, kw_only=True)

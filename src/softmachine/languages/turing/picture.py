@@ -7,6 +7,7 @@ from itertools import accumulate
 
 from softmachine.languages.turing.configuration import Action, Configuration
 from softmachine.languages.turing.machine import MOVES, TuringMachine
+from softmachine.text import printable
 
 WINDOW = 30
 """So many cells to each side of the head are shown."""
@@ -23,7 +24,7 @@ def tape_line(configuration: Configuration, tape: int, first: int = 0) -> str:
     shown = []
     for cell in range(left, right + 1):
         symbol = cells.get(cell, configuration.blank)
-        symbol = "␣" if symbol == " " else symbol
+        symbol = "␣" if symbol == " " else printable(symbol, keep="")
         shown.append(f"[{symbol}]" if cell == head else f" {symbol} ")
     return f"{'…' if left > first else ' '}{''.join(shown)}{'…' if right < last else ''}"
 
@@ -31,7 +32,7 @@ def tape_line(configuration: Configuration, tape: int, first: int = 0) -> str:
 def configuration_lines(configuration: Configuration, first: int = 0) -> Iterator[str]:
     """The step, the state and the first tape in one line; further tapes below it."""
     for tape in range(len(configuration.cells)):
-        label = f"{configuration.steps:>6}  {configuration.state:<10}" if tape == 0 else " " * 18
+        label = f"{configuration.steps:>6}  {printable(configuration.state, keep=''):<10}" if tape == 0 else " " * 18
         yield f"{label}{tape_line(configuration, tape, first)}".rstrip()
 
 

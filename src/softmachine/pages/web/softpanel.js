@@ -90,7 +90,6 @@ class SoftPanel {
       while (k >= 0 && performance.now() - began < 8) this.wrong[k] = this.broken(this.sharp(k-- / GRID)).length;
       this.draw();
       if (k >= 0) setTimeout(step, 0);
-      else this.done = true;
     };
     setTimeout(step, 30);
   }
@@ -166,19 +165,23 @@ class SoftPanel {
     );
     const unit = this.settings.own ? 'times the scale of the model' : this.settings.sharpness ? '/ gap' : 'as scale';
     const found = this.breaks,
+      tried = this.wrong.filter((count) => count !== null).length,
+      done = tried === this.wrong.length,
       certified = this.certified
         ? ` The certificate asks for ${floating(this.certified)} ${unit} and covers every input up to n = ${this.settings.certified}; this is one run.`
         : '';
     this.found.replaceChildren(
       found === null
-        ? 'No decision was found to break at any of these scales.'
+        ? done
+          ? 'No decision was found to break at any of these scales.'
+          : `Looking for decisions that break: ${tried} of ${this.wrong.length} scales tried.`
         : 'The largest scale at which a decision was found to break: ',
       ...(found === null ? [] : [el('b', {}, `${floating(found)} ${unit}`), '.']),
       certified,
     );
     this.found.dataset.breaks = found === null ? '' : String(found);
     this.found.dataset.certified = String(this.certified ?? '');
-    this.found.dataset.done = String(Boolean(this.done) || this.wrong.every((count) => count !== null));
+    this.found.dataset.done = String(done);
   }
 
   /** Hard attention, and a layer norm that has a root. @param {State} state */

@@ -10,6 +10,7 @@ from itertools import product
 from typing import ClassVar, Generic, TypeVar
 
 from softmachine.codec import DecoderCodec, Outcome, Word
+from softmachine.errors import InputError
 from softmachine.languages.scene import Scene, Stretch, Tapes
 from softmachine.languages.turing import (
     MOVES,
@@ -71,6 +72,13 @@ class OfMachine:
         return tuple(map(str, self.machine.rules))
 
 
+class _Meanings(dict[str, M]):
+    """What tokens mean. A token of other weights than the theorem's may mean nothing."""
+
+    def __missing__(self, token: str) -> M:
+        raise InputError(f"the model emits {token!r}, which is not a token of its codec")
+
+
 @dataclass(frozen=True)
 class RunCodec(OfMachine, DecoderCodec[TuringMachine], Generic[M]):
     """Prompts and runs of a machine in tokens that mean something each: an action, a symbol, a verdict or a mark."""
@@ -84,7 +92,7 @@ class RunCodec(OfMachine, DecoderCodec[TuringMachine], Generic[M]):
     @cached_property
     def meanings(self) -> dict[str, M]:
         """All tokens, and what they mean. Only actions that some rule takes are tokens."""
-        tokens: dict[str, M] = {}
+        tokens: dict[str, M] = _Meanings()
         for text, meaning in self.spelled():
             token = text
             while token in tokens:
