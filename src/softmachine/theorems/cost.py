@@ -1,8 +1,8 @@
 """What a theorem costs: expressions over named parameters of a source, which print themselves and evaluate themselves.
 
-    >>> tapes = parameter("K", "tapes", lambda codec: codec.machine.tapes)
-    >>> print(Cost({"layers": 5}, {"heads": 1 + 5 * tapes}, also="one token per step"))
-    layers = 5, heads ≤ 1 + 5K, where K = tapes; one token per step
+>>> tapes = parameter("K", "tapes", lambda codec: codec.machine.tapes)
+>>> print(Cost({"layers": 5}, {"heads": 1 + 5 * tapes}, also="one token per step"))
+layers = 5, heads ≤ 1 + 5K, where K = tapes; one token per step
 """
 
 from __future__ import annotations

@@ -133,7 +133,10 @@ THEOREMS = (
             {
                 "layers": 5,
                 "heads": 1 + by_tape(5 * TAPES, 3 * TAPES),
-                "width": 2 * STATES + (4 * TAPES + 1) * _SYMBOLS + 2 * _LETTERS + by_tape(10 * TAPES + 7, 11 * TAPES + 6),
+                "width": 2 * STATES
+                + (4 * TAPES + 1) * _SYMBOLS
+                + 2 * _LETTERS
+                + by_tape(10 * TAPES + 7, 11 * TAPES + 6),
             },
             also="one token per step, one to begin, one verdict",
         ),

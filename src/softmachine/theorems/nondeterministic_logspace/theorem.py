@@ -44,7 +44,9 @@ GUIDE = (
 
 _CELLS = parameter("s", "work cells", lambda codec: codec.source.space(codec.length))
 _WORK = parameter("|Γ|", "work symbols", lambda codec: len(codec.source.symbols))
-_GOING = parameter("|Q|", "states that do not accept", lambda codec: len({*codec.source.states} - {*codec.source.accept}))
+_GOING = parameter(
+    "|Q|", "states that do not accept", lambda codec: len({*codec.source.states} - {*codec.source.accept})
+)
 _COST = cost(
     parameter("N", "configurations that are kept + 1", lambda codec: codec.configurations.vertices),
     _GOING * (LETTERS + 2) * (_CELLS + 2) * (_WORK + 1) ** _CELLS + 1,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from softmachine.languages import temporal as logic
@@ -21,17 +22,17 @@ def _number(symbol: str, meaning: str, *kinds: type[Formula]) -> Expression:
     return parameter(symbol, meaning, lambda codec: sum(isinstance(part, kinds) for part in _parts(codec)))
 
 
+def nesting(parts: Iterable[Formula], *kinds: type[Formula]) -> int:
+    """How deep operators of some kinds are nested, given all parts, each after its own."""
+    depth: dict[Formula, int] = {}
+    for part in parts:
+        own = isinstance(part, kinds) and bool(part.parts)
+        depth[part] = max((depth[inner] for inner in part.parts), default=0) + own
+    return max(depth.values())
+
+
 def _depth(symbol: str, meaning: str, *kinds: type[Formula]) -> Expression:
-    """How deep subformulas of some kinds are nested."""
-
-    def deepest(codec: Any) -> int:
-        depth: dict[Formula, int] = {}
-        for part in _parts(codec):
-            own = isinstance(part, kinds) and bool(part.parts)
-            depth[part] = max((depth[inner] for inner in part.parts), default=0) + own
-        return max(depth.values())
-
-    return parameter(symbol, meaning, deepest)
+    return parameter(symbol, meaning, lambda codec: nesting(_parts(codec), *kinds))
 
 
 def _predicates(codec: Any) -> int:

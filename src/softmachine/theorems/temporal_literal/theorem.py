@@ -34,7 +34,7 @@ def _theorem(
     plain = variant_theorem(name, statement, reference, needs, rank, vision, unbounded=unbounded)
     return replace(
         plain,
-        cost=Cost({}, {"heads": HEADS + 4, "layers": LAYERS + 2, "width": WIDTH}),
+        cost=Cost({}, {"heads": HEADS + 4, "layers": LAYERS + 2, "width": WIDTH + 4}),
         signals=lambda codec, attention: signals(
             codec.source, Variant(vision, attention == "soft", unbounded, literal=True)
         ),

@@ -1,0 +1,59 @@
+"""What C-RASP costs, and what is reduced to it, by the formulas of the program (``core``)."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Any
+
+from softmachine.languages.crasp import Comparison, Core, Program, core, counted
+from softmachine.languages.temporal import And, Formula, Or, subformulas
+from softmachine.theorems.cost import Cost, Expression, largest, parameter
+from softmachine.theorems.temporal.cost import nesting
+
+
+def _program(codec: Any) -> Program:
+    """The program, or that of the machine."""
+    found = codec.source if isinstance(codec.source, Program) else codec.program
+    assert isinstance(found, Program)
+    return found
+
+
+@lru_cache(maxsize=1)
+def _parts(program: Program) -> tuple[Core, tuple[Formula, ...]]:
+    plain = core(program)
+    bodies = [body for _, body in plain.rules] if plain.accept is None else [plain.accept]
+    return plain, subformulas(*bodies)
+
+
+def _core(symbol: str, meaning: str, at: Callable[[Core, tuple[Formula, ...]], int]) -> Expression:
+    """A parameter of the core and its formulas."""
+
+    return parameter(symbol, meaning, lambda codec: at(*_parts(_program(codec))))
+
+
+def _related(formula: Formula) -> bool:
+    """Whether a comparison counts through a relation."""
+    return isinstance(formula, Comparison) and any(count.relation for _, count in counted(formula)[0])
+
+
+_DEPTH = largest(1, _core("D", "nesting depth of counts", lambda _, parts: nesting(parts, Comparison)))
+_RELATED = _core("R", "comparisons through the relation R", lambda _, parts: sum(map(_related, parts)))
+_BOOLEAN = _core("B", "nesting depth of and and or", lambda _, parts: nesting(parts, And, Or))
+_SHARED = _core(
+    "M", "rules for one token at most", lambda plain, _: max(Counter(h for h, _ in plain.rules).values(), default=1)
+)
+_COMPARISONS = _core("C", "comparisons", lambda _, parts: sum(isinstance(part, Comparison) for part in parts))
+_OPERATORS = _core("A", "operators and and or", lambda _, parts: sum(isinstance(part, And | Or) for part in parts))
+_RULES = _core("ρ", "rules", lambda plain, _: len(plain.rules))
+_TOKENS = parameter("V", "tokens", lambda codec: len(_program(codec).tokens))
+
+COST = Cost(
+    {},
+    {
+        "heads": _DEPTH + 2 * _RELATED,
+        "layers": _DEPTH + _BOOLEAN + _SHARED - 1,
+        "width": _TOKENS + 4 * _COMPARISONS + 2 * _OPERATORS + _RULES + 4,
+    },
+)
