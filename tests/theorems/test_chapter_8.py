@@ -21,8 +21,8 @@ from softmachine.languages.turing import Rule, Tape, TuringMachine, execute
 from softmachine.model import Model
 from softmachine.signals import evaluate
 from softmachine.theorems.chapter_8.theorem import THEOREMS, signals
-from softmachine.theorems.cost import Cost
 from softmachine.theorems.chapter_8.tokens import TuringCodec
+from softmachine.theorems.cost import Cost
 from softmachine.transformer.attention import Choice
 from softmachine.words import random_words
 from tests.models import model_of

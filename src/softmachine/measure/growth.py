@@ -1,8 +1,9 @@
 """How a family n ↦ transformer grows: depth, loops, width, precision, volume and padding, as functions of n.
 
 Everything is measured, on the members of the family for some lengths. A formula is given where some of the lengths
-determine one and the others confirm it (:func:`.fitting.fitted`); otherwise the numbers are. The volume (Definition 2.2 of "Revisiting Padded Transformer
-Expressivity") is precision × width: the bits that the residual stream has at a position.
+determine one and the others confirm it (:func:`.fitting.fitted`); otherwise the numbers are. The volume (Definition 2.2
+of "Revisiting Padded Transformer Expressivity") is precision × width: the bits that the residual stream has at a
+position.
 """
 
 from __future__ import annotations

@@ -73,10 +73,14 @@ def apply(
     template: str, function: Callable[..., int], *terms: Term, inside: int = SUM, binding: int = ATOM
 ) -> Expression:
     """A function of some terms; the template has a place for each, in parentheses if it binds less than ``inside``."""
-    found = [term if isinstance(term, Expression) else Expression(str(term), lambda _, n=term: n) for term in terms]
+    found = [_constant(term) if isinstance(term, int) else term for term in terms]
     texts = [each.text if each.binding >= inside else f"({each.text})" for each in found]
     where = {symbol: meaning for each in found for symbol, meaning in each.where.items()}
     return Expression(template.format(*texts), lambda codec: function(*(e.at(codec) for e in found)), binding, where)
+
+
+def _constant(number: int) -> Expression:
+    return Expression(str(number), lambda _: number)
 
 
 def ceil_log2(term: Expression) -> Expression:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from itertools import pairwise
 
 from softmachine.languages import logspace
 from softmachine.languages.circuit import Basis, Circuit, Gate, GateKind, majority, parity
 from softmachine.languages.graph import Graph
 from softmachine.theorems.circuit_evaluator.tokens import fitting_length
-from tests.theorems.costs.family import SIX, Family
+from tests.theorems.costs.family import SIX, Family, Made
 
 BOTH = ("hard", "soft")
 BITS = (4, 8, 12, 16, 32, 64)
@@ -67,7 +68,11 @@ def evaluators() -> Iterator[Family]:
         ("uniform-circuits", "majority-sorted"),
         ("uniform-thresholds", "vote-tree"),
     ):
-        yield Family(name, source, (1, 2, 3, 4, 6, 8), lambda n, source=source: (source, n), tight)
+        yield Family(name, source, (1, 2, 3, 4, 6, 8), partial(of_length, source), tight)
+
+
+def of_length(source: str, length: int) -> Made:
+    return source, length
 
 
 def path(vertices: int) -> Graph:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 
 from softmachine.languages.turing import Rule, Tape, TuringMachine
-from tests.theorems.costs.family import SIX, Family
+from tests.theorems.costs.family import SIX, Family, Made
 from tests.theorems.test_ternary import full_machine
 
 TAPES = {1: (1, Tape.STAY), 2: (2, Tape.STAY), 3: (3, Tape.STAY), 4: (1, Tape.TWO_WAY), 5: (2, Tape.TWO_WAY)}
@@ -25,6 +26,10 @@ def many_states(states: int) -> TuringMachine:
     )  # fmt: skip
 
 
+def with_tapes(length: int | None, tapes: int) -> Made:
+    return full_machine(*TAPES[tapes]), length
+
+
 def machines() -> Iterator[Family]:
     """Turing machines, by their tapes; those whose weights depend on a length, by lengths."""
     for name, length, tight in (
@@ -32,7 +37,7 @@ def machines() -> Iterator[Family]:
         ("chapter-8-summary", None, ("layers",)),
         ("address-bits", 64, ("layers", "heads")),
     ):
-        yield Family(name, "tapes", SIX, lambda k, length=length: (full_machine(*TAPES[k]), length), tight)
+        yield Family(name, "tapes", SIX, partial(with_tapes, length), tight)
     for name in ("address-bits", "residues", "residues-without-positions"):
         yield Family(name, "lengths", LENGTHS, lambda length: (full_machine(1), length), ("layers", "heads"))
     keys = ("key width", "value width")

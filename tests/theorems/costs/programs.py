@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import random
 from collections.abc import Collection, Iterator
+from functools import partial
 
 from softmachine.languages import counter, crasp, srasp
 from softmachine.languages.temporal import Specification
 from tests.sources.crasp_programs import random_program
 from tests.sources.formulas import ALL, COMPARISON, COUNT_PREDICATE, PAST, random_formula
-from tests.theorems.costs.family import SIX, Family
+from tests.theorems.costs.family import SIX, Family, Made
 
 COUNTING = (COMPARISON, COUNT_PREDICATE)
 RANDOM = tuple(range(12))
@@ -45,16 +46,20 @@ def formulas() -> Iterator[Family]:
         tight: tuple[str, ...] = ("heads",) if theorem == "unique-hard" else ("heads", "layers")
         tight = () if theorem.endswith(("literal", "norm")) else tight
         for operator in operators:
-            yield Family(theorem, operator, SIX, lambda depth, o=operator: (nested(o, depth), None), tight)
+            yield Family(theorem, operator, SIX, partial(nested_source, operator), tight)
         kinds = [kind for kind in (PAST if "masked" in theorem else ALL) if kind not in COUNTING or COUNT in operators]
         if theorem == "temporal-layer-norm":  # refuses comparisons of counts in both directions
             kinds.remove("#>")
-        yield Family(theorem, "random formulas", RANDOM, lambda seed, kinds=kinds: (sample(seed, kinds), None))
+        yield Family(theorem, "random formulas", RANDOM, partial(sample, kinds))
 
 
-def sample(seed: int, operators: Collection[str]) -> Specification:
+def nested_source(pattern: str, depth: int) -> Made:
+    return nested(pattern, depth), None
+
+
+def sample(operators: Collection[str], seed: int) -> Made:
     formula = random_formula(random.Random(seed), 1 + seed % 4, "ab", operators)
-    return Specification(name="sample", formula=formula, alphabet=("a", "b"))
+    return Specification(name="sample", formula=formula, alphabet=("a", "b")), None
 
 
 def comparisons(depth: int) -> crasp.Program:

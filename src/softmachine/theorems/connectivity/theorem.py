@@ -13,8 +13,6 @@ Needs: position features for i, k and j; weights and padding for one number of v
 
 from __future__ import annotations
 
-from typing import TypeVar
-
 from softmachine.errors import ConstructionError
 from softmachine.languages.graph import Graph
 from softmachine.signals import Program, Signal, constant, loop, recogniser, stack
@@ -25,18 +23,17 @@ from softmachine.signals.primitives import token
 from softmachine.theorems import cost
 from softmachine.theorems.connectivity.telling import GUIDE, tell
 from softmachine.theorems.connectivity.tokens import GraphCodec
-from softmachine.theorems.cost import Cost, Expression, parameter
+from softmachine.theorems.cost import Cost, parameter
 from softmachine.theorems.shared.special_tokens import PAD
 from softmachine.theorems.theorem import Needs, Theorem
 from softmachine.transformer.features import ceil_log2
 
-N = TypeVar("N", int, Expression)
 TOKENS = ("0", "1", PAD)
 MOST_VERTICES = 40
 """40 vertices are 65,600 positions."""
 
 
-def positions(vertices: N) -> N:
+def positions(vertices: int) -> int:
     """How many positions there are for so many vertices."""
     return vertices**2 + vertices**3
 
@@ -124,7 +121,7 @@ THEOREMS = (
             also="padding; any F_b from F_2 on",
         ),
         Cost(
-            {"layers": 1 + 2 * cost.ceil_log2(_VERTICES), "positions": positions(_VERTICES)},
+            {"layers": 1 + 2 * cost.ceil_log2(_VERTICES), "positions": _VERTICES**2 + _VERTICES**3},
             {"heads": 3, "width": 3 * cost.ceil_log2(_VERTICES) + 9, "precision": 2},
         ),
         Graph,

@@ -29,7 +29,6 @@ def _parts(program: Program) -> tuple[Core, tuple[Formula, ...]]:
 
 def _core(symbol: str, meaning: str, at: Callable[[Core, tuple[Formula, ...]], int]) -> Expression:
     """A parameter of the core and its formulas."""
-
     return parameter(symbol, meaning, lambda codec: at(*_parts(_program(codec))))
 
 
@@ -38,22 +37,13 @@ def _related(formula: Formula) -> bool:
     return isinstance(formula, Comparison) and any(count.relation for _, count in counted(formula)[0])
 
 
+def _repeated(found: Core) -> int:
+    return max(Counter(head for head, _ in found.rules).values(), default=1) - 1
+
+
 _DEPTH = largest(1, _core("D", "nesting depth of counts", lambda _, parts: nesting(parts, Comparison)))
 _RELATED = _core("R", "comparisons through the relation R", lambda _, parts: sum(map(_related, parts)))
 _BOOLEAN = _core("B", "nesting depth of and and or", lambda _, parts: nesting(parts, And, Or))
-_SHARED = _core(
-    "M", "rules for one token at most", lambda plain, _: max(Counter(h for h, _ in plain.rules).values(), default=1)
-)
-_COMPARISONS = _core("C", "comparisons", lambda _, parts: sum(isinstance(part, Comparison) for part in parts))
-_OPERATORS = _core("A", "operators and and or", lambda _, parts: sum(isinstance(part, And | Or) for part in parts))
-_RULES = _core("ρ", "rules", lambda plain, _: len(plain.rules))
-_TOKENS = parameter("V", "tokens", lambda codec: len(_program(codec).tokens))
+_REPEATED = _core("M", "most rules for a token beyond the first", lambda found, _: _repeated(found))
 
-COST = Cost(
-    {},
-    {
-        "heads": _DEPTH + 2 * _RELATED,
-        "layers": _DEPTH + _BOOLEAN + _SHARED - 1,
-        "width": _TOKENS + 4 * _COMPARISONS + 2 * _OPERATORS + _RULES + 4,
-    },
-)
+COST = Cost({}, {"heads": _DEPTH + 2 * _RELATED, "layers": _DEPTH + _BOOLEAN + _REPEATED})

@@ -17,8 +17,8 @@ Without positions (for architectures that have none) recency is -u, 1/(j+1), in 
 cell of an input symbol is found from u as w is from s, for inputs up to :data:`MOST_INPUT` symbols.
 
 Needs: N; with positions the bits of i and of i-1. Gaps: 1 with positions, 1/(N(N+1)) without.
-The vocabulary is M^K times that of :mod:`.address_bits`. Where heads can get further than 32·M cells from the start, a run that does
-ends with the token <limit>.
+The vocabulary is M^K times that of :mod:`.address_bits`. Where heads can get further than 32·M cells from the start, a
+run that does ends with the token <limit>.
 """
 
 from __future__ import annotations

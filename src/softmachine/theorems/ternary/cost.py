@@ -1,4 +1,4 @@
-"""What the ternary constructions cost, without summaries and with them; see ``docs/low-precision.md`` for the paper's."""
+"""What the ternary constructions cost, without summaries and with them; docs/low-precision.md has the paper's costs."""
 
 from __future__ import annotations
 
