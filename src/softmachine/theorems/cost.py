@@ -88,11 +88,6 @@ def ceil_log2(term: Expression) -> Expression:
     return apply("⌈log₂ {}⌉", features.ceil_log2, term, inside=PRODUCT)
 
 
-def ceil_half(term: Expression) -> Expression:
-    """⌈x/2⌉."""
-    return apply("⌈{}/2⌉", lambda number: (number + 1) // 2, term, inside=ATOM)
-
-
 def largest(*terms: Term) -> Expression:
     """The maximum of some terms."""
     return apply(f"max({', '.join(['{}'] * len(terms))})", max, *terms)

@@ -24,7 +24,7 @@ from softmachine.learn.settings import Schedule, Setting
 from softmachine.learn.tables import aligned, settings_of, share
 from softmachine.learn.tasks import grid, task_for
 from softmachine.theorems import theorem_for
-from softmachine.theorems.cost import Cost
+from softmachine.theorems.ternary.cost import PLAIN, SUMMARY
 from softmachine.theorems.ternary.tokens import TernaryCodec
 
 ABOUT = "Does depth or precision limit the length of a chain of thought? (Brösamle and Eckstein 2026)"
@@ -228,10 +228,9 @@ def _cell(group: Sequence[Record]) -> str:
 def _formula(theorem: str, context: int) -> str:
     """How deep the compiled model is."""
     source = machine()
-    chosen = theorem_for(source, theorem)
-    codec, cost = chosen.codec_for(source, context), chosen.cost
+    codec = theorem_for(source, theorem).codec_for(source, context)
     assert isinstance(codec, TernaryCodec)
-    assert isinstance(cost, Cost)
+    cost = SUMMARY if codec.summarises else PLAIN
     layers, softmax = cost.of("layers", codec), cost.of("layers with softmax", codec)
     return (
         f"{layers} layers for contexts up to 2^{codec.bits} tokens, {softmax} with softmax in low precision; "

@@ -5,19 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable
 from functools import lru_cache
-from typing import Any
 
 from softmachine.languages.crasp import Comparison, Core, Program, core, counted
 from softmachine.languages.temporal import And, Formula, Or, subformulas
 from softmachine.theorems.cost import Cost, Expression, largest, parameter
 from softmachine.theorems.temporal.cost import nesting
-
-
-def _program(codec: Any) -> Program:
-    """The program, or that of the machine."""
-    found = codec.source if isinstance(codec.source, Program) else codec.program
-    assert isinstance(found, Program)
-    return found
 
 
 @lru_cache(maxsize=1)
@@ -28,8 +20,8 @@ def _parts(program: Program) -> tuple[Core, tuple[Formula, ...]]:
 
 
 def _core(symbol: str, meaning: str, at: Callable[[Core, tuple[Formula, ...]], int]) -> Expression:
-    """A parameter of the core and its formulas."""
-    return parameter(symbol, meaning, lambda codec: at(*_parts(_program(codec))))
+    """A parameter of the core of a program, or of the program of a machine, and of the formulas in it."""
+    return parameter(symbol, meaning, lambda codec: at(*_parts(getattr(codec, "program", codec.source))))
 
 
 def _related(formula: Formula) -> bool:

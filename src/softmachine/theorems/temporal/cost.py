@@ -44,10 +44,6 @@ def _counts(codec: Any) -> int:
     return sum(sums) + _predicates(codec)
 
 
-def _ends(codec: Any) -> int:
-    return len({type(part) for part in _parts(codec)} & {logic.First, logic.Last})
-
-
 _SIZE = _number("|φ|", "subformulas", Formula)
 WITNESSES = _number("S", "operators since and until", logic.Since, logic.Until)
 NEIGHBOURS = _number("P", "operators previous and next", logic.Previous, logic.Next)
@@ -55,6 +51,6 @@ COUNTS = parameter("C", "counts", _counts)
 DEPTH = _depth("D", "nesting depth of temporal operators and counts", *_TEMPORAL, *_COUNTING)
 COUNT_DEPTH = _depth("E", "nesting depth of counts", *_COUNTING)
 PREDICATES = parameter("M", "predicates of counts", _predicates)
-ENDS = parameter("F", "how many of the atoms first and last occur (at most 2)", _ends)
+ENDS = _number("F", "how many of the atoms first and last occur (at most 2)", logic.First, logic.Last)
 POINTWISE = _depth("B", "nesting depth of and and or", logic.And, logic.Or) + ENDS
 WIDTH = 5 * (_SIZE + COUNTS) + parameter("|Σ|", "symbols", lambda codec: len(codec.source.alphabet)) + 5

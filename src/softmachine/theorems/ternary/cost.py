@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from softmachine.theorems.cost import Cost, ceil_half, largest, let, parameter
+from softmachine.theorems.cost import Cost, apply, largest, let, parameter
 from softmachine.theorems.shared.turing_tokens import STATES, TAPES
 from softmachine.theorems.ternary.embedding import Words
 
 _BITS = parameter("r", "bits of a position", lambda codec: codec.bits)
+_HALF = apply("⌈{}/2⌉", lambda bits: (bits + 1) // 2, _BITS)
 _STATE = parameter("d_Q", "bits of a state", lambda codec: len(Words(codec).start))
 _SYMBOL = parameter("d_Γ", "bits of a symbol", lambda codec: len(Words(codec).blank))
 _RULES = parameter("D", "rules", lambda codec: len(codec.machine.rules))
@@ -20,7 +21,7 @@ _HEADS = {
 }
 
 PLAIN = Cost(
-    {"layers": ceil_half(_BITS) + 2 * _BITS + 4, "layers with softmax": ceil_half(_BITS) + 3 * _BITS + 7},
+    {"layers": _HALF + 2 * _BITS + 4, "layers with softmax": _HALF + 3 * _BITS + 7},
     {
         "heads per layer": TAPES + 1,
         "width": largest(TAPES + 7, 3 * TAPES + 2) * _BITS + _STATE + TAPES * _SYMBOL + 4 * TAPES + 12,
@@ -32,8 +33,8 @@ PLAIN = Cost(
 )
 SUMMARY = Cost(
     {
-        "layers": largest(ceil_half(_BITS) + 1, 6) + 2 * _BITS + 3,
-        "layers with softmax": largest(ceil_half(_BITS) + 2, 9) + 3 * _BITS + 5,
+        "layers": largest(_HALF + 1, 6) + 2 * _BITS + 3,
+        "layers with softmax": largest(_HALF + 2, 9) + 3 * _BITS + 5,
     },
     {
         "heads per layer": largest(2 * TAPES + 1, 5),
