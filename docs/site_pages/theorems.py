@@ -55,7 +55,7 @@ def _page(theorem: Theorem) -> str:
         "paper": theorem.reference,
         "attention": " or ".join(theorem.attentions),
         "needs": str(theorem.needs),
-        "cost": theorem.cost,
+        "cost": str(theorem.cost),
         "length": theorem.length,
     }
     steps = "\n".join(f"{k}. {step}" for k, step in enumerate(theorem.steps, 1))

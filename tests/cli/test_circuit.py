@@ -86,6 +86,20 @@ def test_growth_is_measured_at_several_lengths(cli: Cli) -> None:
         assert cli("show", "palindrome", "--growth", wrong).status == 2
 
 
+def test_sizes_that_confirm_no_law_are_shown_as_numbers(cli: Cli) -> None:
+    """Depth and width of uniform-circuits are logarithmic; a line through the numbers at 2, 4 and 8 is no law."""
+    out = cli("show", "parity-family", "--theorem", "uniform-circuits", "--growth", "2,4,8", "--context", "2").out
+    assert "turns of reading numbers  9, 10, 12\n" in out
+    assert "width                     160, 176, 208\n" in out
+    assert "depth      5, 5\n" in cli("show", "palindrome", "--growth", "8,16").out
+
+
+def test_a_source_of_one_size_has_no_growth(cli: Cli) -> None:
+    called = cli("show", "parity-8", "--growth", "2,4,8")
+    assert called.status == 2
+    assert "its inputs have length 8" in called.err
+
+
 def test_show_says_how_long_chains_of_thought_are(cli: Cli) -> None:
     assert "at most" in cli("show", "parity-crasp", "--json").json["chain_of_thought"]
     assert cli("show", "palindrome", "--json").json["chain_of_thought"] is None

@@ -146,5 +146,19 @@ def test_formulas_are_found(function: object, text: str) -> None:
 def test_no_formula_is_guessed() -> None:
     assert fitted({n: n % 3 for n in range(1, 20)}) is None
     assert fitted({n: 2**n for n in range(1, 20)}) is None
-    assert fitted({1: 5, 2: 7}) is None  # two points do not confirm a line
-    assert str(fitted({1: 5, 2: 7, 3: 9})) == "2n + 3"
+    assert str(fitted({n: 2 * n + 3 for n in range(1, 6)})) == "2n + 3"
+
+
+@pytest.mark.parametrize(
+    "points",
+    [
+        {8: 5},  # one size confirms nothing
+        {8: 5, 16: 5},  # one held out is not more than one that determines
+        {2: 9, 4: 10, 8: 12},  # ⌈log₂ T⌉ of uniform-circuits, which a line fits
+        {5: 3, 6: 3, 7: 3, 8: 3},  # ⌈log₂ n⌉, where it is constant
+        {n: ceil_log2(n) for n in (16, 17, 18, 19, 20)},  # …, where it is constant but for one
+        {2**k: k + 3 for k in range(1, 9)},  # ⌈log₂ n⌉ + 3 or ⌈log₂(n+1)⌉ + 2
+    ],
+)
+def test_sizes_that_do_not_confirm_a_formula_give_none(points: dict[int, int]) -> None:
+    assert fitted(points) is None

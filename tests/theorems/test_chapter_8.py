@@ -20,8 +20,9 @@ from softmachine.engines.dense.engine import DenseEngine
 from softmachine.languages.turing import Rule, Tape, TuringMachine, execute
 from softmachine.model import Model
 from softmachine.signals import evaluate
-from softmachine.theorems.chapter_8.theorem import cost, signals
+from softmachine.theorems.chapter_8.theorem import THEOREMS, signals
 from softmachine.theorems.chapter_8.tokens import TuringCodec
+from softmachine.theorems.cost import Cost
 from softmachine.transformer.attention import Choice
 from softmachine.words import random_words
 from tests.models import model_of
@@ -311,10 +312,11 @@ def test_symbols_that_look_like_tokens_are_kept_apart() -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_theorem_8_2_costs_what_its_formula_says(name: str) -> None:
-    model, promised = compiled(name).weights, cost(loaded(name))
-    assert len(model.layers) <= promised.layers
-    assert len(model.heads) == promised.heads
-    assert model.width <= promised.width
+    codec, model, cost = compiled(name).codec, compiled(name).weights, THEOREMS[0].cost
+    assert isinstance(cost, Cost)
+    assert len(model.layers) <= cost.of("layers", codec)
+    assert len(model.heads) == cost.of("heads", codec)
+    assert model.width <= cost.of("width", codec)
     assert {feature.name for feature in model.features} == {"i", "i²", "1/(i+1)"}
 
 
@@ -340,8 +342,10 @@ def test_the_formula_is_exact_for_machines_that_use_everything(
         name="full", states=tuple(names), alphabet=tuple(gamma[1:]), symbols=tuple(gamma), blank=gamma[0], rules=rules,
         start="q0", tape=tape, tapes=tapes,
     )  # fmt: skip
-    model, promised = sm.compile(machine).weights, cost(machine)
-    assert (len(model.layers), len(model.heads), model.width) == (promised.layers, promised.heads, promised.width)
+    model, cost = sm.compile(machine), THEOREMS[0].cost
+    assert isinstance(cost, Cost)
+    found = len(model.weights.layers), len(model.weights.heads), model.weights.width
+    assert found == tuple(cost.of(quantity, model.codec) for quantity in ("layers", "heads", "width"))
 
 
 def test_the_vocabulary_holds_only_what_some_rule_writes() -> None:

@@ -28,7 +28,7 @@ from softmachine.model import Model
 from softmachine.signals import Program, Signal, evaluate
 from softmachine.signals.primitives import Named
 from softmachine.signals.signal import inputs_first, of_node
-from softmachine.theorems.ternary.cost import cost
+from softmachine.theorems.ternary.cost import PLAIN, SUMMARY
 from softmachine.theorems.ternary.theorem import bits_for, signals
 from softmachine.theorems.ternary.tokens import Ending, Mark, TernaryCodec, segments
 from softmachine.transformer.weights import Layer, Transformer
@@ -128,26 +128,26 @@ MORE_SIZES = [size for size in product((1, 2, 3), range(4, 11)) if size not in S
 )
 @pytest.mark.parametrize("summarises", [False, True])
 def test_dimensions_are_those_of_the_cost_formula_and_below_the_papers(tapes: int, bits: int, summarises: bool) -> None:
-    codec = TernaryCodec(full_machine(tapes), bits, summarises)
-    made, promised = compile_program(signals(codec)), cost(codec)
-    units = max(len(layer.feed_forward.units) for layer in made.layers)
-    assert len(made.layers) == promised.layers
-    assert max(len(layer.heads) for layer in made.layers) == promised.heads
-    assert max(len(head.query.bias) for head in made.heads) == promised.key_width == 4 * bits - 1
-    assert max(len(head.value.bias) for head in made.heads) == promised.value_width
-    assert units <= promised.units
-    assert made.width <= promised.width
+    codec, cost = TernaryCodec(full_machine(tapes), bits, summarises), SUMMARY if summarises else PLAIN
+    made = compile_program(signals(codec))
+    units, heads = max(len(layer.feed_forward.units) for layer in made.layers), cost.of("heads per layer", codec)
+    assert len(made.layers) == cost.of("layers", codec)
+    assert max(len(layer.heads) for layer in made.layers) == heads
+    assert max(len(head.query.bias) for head in made.heads) == cost.of("key width", codec) == 4 * bits - 1
+    assert max(len(head.value.bias) for head in made.heads) == cost.of("value width", codec)
+    assert units <= cost.of("units per layer", codec)
+    assert made.width <= cost.of("width", codec)
     assert made.largest_weight <= 2
 
     # The paper, with |Q| = 3 and |Γ| = 3 (2 bits each); it knows only even r.
     even = bits + bits % 2
     assert len(made.layers) <= 5 * even // 2 + 8
     if not summarises:
-        assert promised.heads <= 3 * tapes
+        assert heads <= 3 * tapes
         assert units <= max(18 * even + 2, 14 * tapes * even + 2 * even, 3 * 3**tapes + 1)
         assert made.width <= 6 * tapes * even + 6 * even + 6 + 2 * (3 * tapes + 1) + 10 * tapes + 21
     else:
-        assert promised.heads <= 3 * tapes + 2
+        assert heads <= 3 * tapes + 2
         largest = max(22 * even + 11, 18 * tapes * even + 2 * even + 1, 3 * 3**tapes + 12 * tapes + 1)
         assert units <= largest
         assert made.width <= 7 * tapes * even + 9 * even + 10 + 2 * (4 * tapes + 1) + 13 * tapes + 31
@@ -156,12 +156,13 @@ def test_dimensions_are_those_of_the_cost_formula_and_below_the_papers(tapes: in
 @pytest.mark.parametrize("summarises", [False, True])
 @pytest.mark.parametrize("bits", [4, 7])
 def test_denoised_dimensions_are_those_of_the_cost_formula(bits: int, summarises: bool) -> None:
-    codec = TernaryCodec(full_machine(1, Tape.TWO_WAY), bits, summarises)
-    made, promised = compile_program(signals(codec, denoised=True)), cost(codec, denoised=True)
-    assert len(made.layers) == promised.layers <= 5 * bits + 16
-    assert max(len(layer.heads) for layer in made.layers) <= promised.heads
-    assert max(len(layer.feed_forward.units) for layer in made.layers) <= promised.units
-    assert made.width <= promised.width
+    codec, cost = TernaryCodec(full_machine(1, Tape.TWO_WAY), bits, summarises), SUMMARY if summarises else PLAIN
+    made = compile_program(signals(codec, denoised=True))
+    assert len(made.layers) == cost.of("layers with softmax", codec) <= 5 * bits + 16
+    assert max(len(layer.heads) for layer in made.layers) <= cost.of("heads per layer", codec)
+    units = "units per layer" if summarises else "units per layer with softmax"
+    assert max(len(layer.feed_forward.units) for layer in made.layers) <= cost.of(units, codec)
+    assert made.width <= cost.of("width", codec)
 
 
 @pytest.mark.parametrize(

@@ -31,7 +31,7 @@ def test_the_page_of_a_theorem_has_statement_steps_cost_and_a_run() -> None:
     theorem = named("circuit-binary")
     page = theorems._page(theorem)
     assert theorem.statement in page
-    assert theorem.cost.replace("|", "&#124;") in page
+    assert str(theorem.cost).replace("|", "&#124;") in page
     assert all(f"{k}. {step}" in page for k, step in enumerate(theorem.steps, 1))
     assert "--theorem circuit-binary\n" in page
     assert "in one pass over" in page

@@ -138,6 +138,13 @@ def _show_growth(source: str, wanted: Wanted, growth: str, output: Output) -> No
         n: open_model(source.replace("{n}", str(n)), wanted if "{n}" in source else replace(wanted, context=n), output)
         for n in lengths
     }
+    for model in models.values():
+        only = model.codec.input_length
+        if only is not None and "{n}" not in source and not model.theorem.takes_length(model.source):
+            raise UsageError(
+                f"{model.source.name!r} has one size: its inputs have length {only}",
+                hint="--growth measures families: write {n} in SOURCE where the size stands",
+            )
     measured = measure(lambda n: models[n].weights, lengths, padding=lambda n: _padding(models[n].codec))
     if output.as_json:
         output.answer(

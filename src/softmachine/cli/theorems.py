@@ -87,7 +87,7 @@ def _answer(theorem: Theorem, *, whole: bool) -> dict[str, object]:
         "attentions": list(theorem.attentions),
         "needs": str(theorem.needs),
         **_conditions(theorem),
-        "cost": theorem.cost,
+        "cost": str(theorem.cost),
         "length": theorem.length or None,
     }
     guide = [{"title": each.title, "text": each.text, "shows": list(each.shows)} for each in theorem.guide]
@@ -124,7 +124,7 @@ def _facts(theorem: Theorem, output: Output) -> None:
         "paper": theorem.reference,
         "attention": " or ".join(theorem.attentions),
         "needs": str(theorem.needs),
-        "cost": theorem.cost,
+        "cost": str(theorem.cost),
         "length": theorem.length,
     }
     for label, text in facts.items():

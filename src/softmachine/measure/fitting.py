@@ -70,18 +70,25 @@ class Formula:
 
 
 def fitted(points: Mapping[int, int]) -> Formula | None:
-    """The simplest formula with these values at these n; None if none of the known families has one.
+    """The simplest formula with these values at these n; None if the points do not determine and confirm one.
 
-    A family with k functions needs k + 1 points: as many determine the coefficients, and one more confirms them.
+    A family of k functions needs 2k + 1 points: k determine the coefficients, and the others, held out, confirm them.
+    One held out must be at least twice as large as the k smallest: a logarithm is almost constant, or almost linear,
+    on a short interval. If two formulas with the same number of terms have these values, none is returned: for
+    example, powers of two do not tell ⌈log₂ n⌉ + 1 from ⌈log₂(n+1)⌉.
     """
+    sizes, found = sorted(points), set[Formula]()
     for family in _FAMILIES:
-        if len(points) <= len(family) and len(family) > 1:
+        count = len(family)
+        if len(sizes) <= 2 * count or sizes[-1] < 2 * max(1, sizes[count - 1]):
             continue
-        factors = _solved([[_FUNCTIONS[name](n) for name in family] for n in points], list(points.values()))
+        factors = _solved([[_FUNCTIONS[name](n) for name in family] for n in sizes], [points[n] for n in sizes])
         if factors and all(factor.denominator <= _MOST_DENOMINATOR for factor in factors):
             pairs = zip(factors, family, strict=True)
-            return Formula(tuple((factor, name) for factor, name in pairs if factor))
-    return None
+            found.add(Formula(tuple((factor, name) for factor, name in pairs if factor)))
+    fewest = min((len(formula.terms) for formula in found), default=0)
+    simplest = [formula for formula in found if len(formula.terms) == fewest]
+    return simplest[0] if len(simplest) == 1 else None
 
 
 def _solved(rows: Sequence[Sequence[int]], values: Sequence[int]) -> list[Fraction] | None:

@@ -1,8 +1,9 @@
 """How a family n ↦ transformer grows: depth, loops, width, precision, volume and padding, as functions of n.
 
-Everything is measured, on the members of the family for some lengths; a formula is given where one that is exact on all
-of them is simple enough that the lengths leave no doubt. The volume (Definition 2.2 of "Revisiting Padded Transformer
-Expressivity") is precision × width: the bits that the residual stream has at a position.
+Everything is measured, on the members of the family for some lengths. A formula is given where some of the lengths
+determine one and the others confirm it (:func:`.fitting.fitted`); otherwise the numbers are. The volume (Definition 2.2
+of "Revisiting Padded Transformer Expressivity") is precision × width: the bits that the residual stream has at a
+position.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ ORDER = ("depth", "layers", TURNS, "width", "precision", "volume", "padding")
 
 @dataclass(frozen=True)
 class Quantity:
-    """Something measured at several lengths, and a formula for it, if one fits."""
+    """Something measured at several lengths, and a formula for it, if these lengths confirm one."""
 
     name: str
     lengths: tuple[int, ...]
@@ -33,7 +34,7 @@ class Quantity:
 
     @cached_property
     def formula(self) -> Formula | None:
-        """A simple function of n with all these values."""
+        """The simple function of n that these values determine and confirm."""
         return fitted(dict(zip(self.lengths, self.values, strict=True)))
 
     def __str__(self) -> str:

@@ -112,7 +112,7 @@ def _theorem(theorem: Theorem) -> Json:
         "statement": theorem.statement,
         "reference": theorem.reference,
         "needs": str(theorem.needs),
-        "cost": theorem.cost,
+        "cost": str(theorem.cost),
         "steps": list(theorem.steps),
         "guide": guide,
     }

@@ -13,6 +13,7 @@ from softmachine.errors import ConstructionError, OutgrownError, Remedy
 from softmachine.languages.source import Source
 from softmachine.signals import Program
 from softmachine.text import family
+from softmachine.theorems.cost import Cost
 from softmachine.transformer.column import Column
 from softmachine.transformer.features import Feature, Relation
 from softmachine.transformer.sight import Sight
@@ -96,7 +97,7 @@ class Theorem:
         reference: The paper, and the number that the theorem has there.
         needs: What the weights must be given: position features, knowledge of the length, and the scale of softmax; as
             a text, or in parts, which have a place in the table of all theorems.
-        cost: Layers, heads, width and tokens, as a formula.
+        cost: Layers, heads, width and tokens: as expressions, which are printed and tested, or as a text.
         source: The type of the objects it applies to, or the one object that it is about.
         attentions: The kinds of attention it can use, "hard" or "soft"; the first is the default.
         codec: From such an object and (if weights depend on one) a length to how words become prompts.
@@ -121,7 +122,7 @@ class Theorem:
     statement: str
     reference: str
     needs: str | Needs
-    cost: str
+    cost: str | Cost
     source: type[Source] | Source
     attentions: tuple[str, ...]
     codec: Callable[[Any, Any], Codec[Source]]

@@ -3,67 +3,34 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from itertools import pairwise
-from typing import Any
 
 from softmachine.languages import logspace
 from softmachine.languages.circuit import Basis, Circuit, Gate, GateKind, majority, parity
 from softmachine.languages.graph import Graph
-from softmachine.languages.source import Source
-from softmachine.theorems.circuit_evaluator.tokens import fitting_length, pointer_width
-from softmachine.transformer.features import ceil_log2
-from tests.theorems.costs.family import SIX, Family, Promised
+from softmachine.theorems.circuit_evaluator.tokens import fitting_length
+from tests.theorems.costs.family import SIX, Family, Made
 
 BOTH = ("hard", "soft")
 BITS = (4, 8, 12, 16, 32, 64)
 
 
-def bits_of(codec: Any) -> int:
-    return ceil_log2(len(codec.layout.circuit.wires))
-
-
-def places(circuit: Circuit) -> int:
-    """Inputs, gates and arguments."""
-    return len(circuit.wires) + sum(len(gate.inputs) for gate in circuit.gates)
+CONSTANT = Circuit(
+    name="constant",
+    inputs=("x", "y"),
+    gates=(Gate("both", GateKind.AND, ("x", "y")), Gate("one", GateKind.ONE, ())),
+    outputs=("both", "one"),
+)
+NEGATION = Circuit(name="negation", inputs=("x",), gates=(Gate("no", GateKind.NOT, ("x",)),), outputs=("no",))
+SMALL = (NEGATION, CONSTANT)
 
 
 def circuits() -> Iterator[Family]:
-    """Circuits as they are: turns are the depth."""
-    yield Family(
-        "circuit-binary",
-        "parity",
-        (
-            "2 layers, repeated depth times",
-            "one position for each input, gate and argument",
-            "width 3⌈log₂ wires⌉ + 11",
-        ),
-        BITS,
-        lambda n: (parity(n), None),
-        lambda _n, codec: {
-            "turns": [codec.layout.circuit.depth],
-            "layers": 2 * codec.layout.circuit.depth,
-            "width": 3 * bits_of(codec) + 11,
-            "heads": 2,
-            "positions": places(codec.layout.circuit),
-            "precision": 2,
-        },
-        BOTH,
-    )
-    yield Family(
-        "circuit-unit",
-        "parity",
-        ("2 layers, repeated depth times", "one position for each input, gate and argument", "width 17"),
-        BITS,
-        lambda n: (parity(n), None),
-        lambda _n, codec: {
-            "turns": [codec.layout.circuit.depth],
-            "layers": 2 * codec.layout.circuit.depth,
-            "width": 17,
-            "heads": 2,
-            "positions": places(codec.layout.circuit),
-        },
-        BOTH,
-    )
+    """Circuits as they are."""
+    for name, tight in (("circuit-binary", ("heads", "width", "precision")), ("circuit-unit", ("heads", "width"))):
+        yield Family(name, "parity", BITS, lambda n: (parity(n), None), tight, BOTH)
+        yield Family(name, "small circuits", (0, 1), lambda n: (SMALL[n], None), tight, BOTH)
 
 
 def tree(levels: int) -> Circuit:
@@ -77,52 +44,35 @@ def tree(levels: int) -> Circuit:
     return Circuit(name="tree", inputs=inputs, gates=tuple(gates), outputs=wires)
 
 
-def evaluator(bits: int, turns: int, *, thresholds: bool) -> Promised:
-    """An evaluator that tells addresses of so many bits."""
-    return {
-        "turns": [bits, turns],
-        "layers": bits + (3 if thresholds else 2) + 2 * turns,
-        "width": 33 if thresholds else 16 * bits + 16,
-        "precision": 2 * bits + 1 if thresholds else 2,
-    }
-
-
 def evaluators() -> Iterator[Family]:
     """One model for all circuits of a length (Lemma C.3), and for a family of circuits (Theorem 5.1)."""
+    tight = ("layers", "width", "precision")
     yield Family(
         "circuit-evaluator",
         "trees",
-        ("1 layer p times, 2 layers, 2 layers repeated depth times", "width 16p + 16"),
         SIX,
         lambda levels: (tree(levels), fitting_length(tree(levels), 1 << levels, Basis.AC)),
-        lambda levels, codec: evaluator(pointer_width(codec.length), levels, thresholds=False),
+        tight,
         BOTH,
     )
     yield Family(
         "threshold-evaluator",
         "majority",
-        ("1 layer p times, 3 layers, 2 layers repeated depth times", "width 33"),
         (3, 7, 15, 31, 63, 127),
         lambda n: (majority(n), fitting_length(majority(n), n, Basis.TC)),
-        lambda _n, codec: evaluator(pointer_width(codec.length), 1, thresholds=True),
+        tight,
         BOTH,
     )
-    yield _uniform("uniform-circuits", "parity-family", 1)
-    yield _uniform("uniform-circuits", "majority-sorted", 2)
-    yield _uniform("uniform-thresholds", "vote-tree", 1)
+    for name, source in (
+        ("uniform-circuits", "parity-family"),
+        ("uniform-circuits", "majority-sorted"),
+        ("uniform-thresholds", "vote-tree"),
+    ):
+        yield Family(name, source, (1, 2, 3, 4, 6, 8), partial(of_length, source), tight)
 
 
-def _uniform(name: str, source: str, exponent: int) -> Family:
-    """A family of circuits of depth O(log^d), by an evaluator with p^d turns."""
-    thresholds = name == "uniform-thresholds"
-    layers = f"1 layer p times, {3 if thresholds else 2} layers, 2 layers p^d times"
-
-    def promised(_: int, codec: Any) -> Promised:
-        bits = pointer_width(codec.positions_needed)
-        return {**evaluator(bits, bits**exponent, thresholds=thresholds), "positions": codec.positions_needed}
-
-    words = (layers, "width 33" if thresholds else "width 16p + 16")
-    return Family(name, source, words, (1, 2, 3, 4, 6, 8), lambda n: (source, n), promised)
+def of_length(source: str, length: int) -> Made:
+    return source, length
 
 
 def path(vertices: int) -> Graph:
@@ -130,50 +80,16 @@ def path(vertices: int) -> Graph:
     return Graph(name="path", vertices=names, edges=tuple(pairwise(names)))
 
 
-def reached(vertices: int, before: int) -> Promised:
-    """Connectivity, below which there are some layers."""
-    turns = ceil_log2(vertices)
-    return {"turns": [turns] if turns else [], "layers": before + 1 + 2 * turns, "precision": 2}
-
-
-def walks(n: int, edges: int) -> int:
-    """How many positions the chain of two reductions has."""
-    return 2 * n * edges + n**2 * (edges + 1) + 4 * n**2 + 8 * n**3
-
-
 def graphs() -> Iterator[Family]:
     """Connectivity, and what is reduced to it."""
-    yield Family(
-        "connectivity",
-        "paths",
-        ("1 layer, and 2 layers repeated ⌈log₂ N⌉ times; 3 heads; width 3⌈log₂ N⌉ + 9; N² + N³ positions",),
-        (2, 3, 4, 5, 6, 8, 16),
-        lambda n: (path(n), None),
-        lambda n, _: {**reached(n, 0), "heads": 3, "width": 3 * ceil_log2(n) + 9, "positions": n**2 + n**3},
-        BOTH,
-    )
-    yield Family(
-        "odd-walks",
-        "paths",
-        ("6 layers, and 2 layers repeated ⌈log₂ 2N⌉ times; 2Nm + N²(m + 1) + 4N² + 8N³ positions for m edges",),
-        SIX,
-        lambda n: (path(n), None),
-        lambda n, codec: {**reached(2 * n, 5), "heads": 7, "positions": walks(n, codec.sizes.edges)},
-        BOTH,
-    )
-    yield _configurations("configuration-graph", "parity")
-    yield _configurations("nondeterministic-logspace", "equal-blocks")
-    yield _configurations("nondeterministic-logspace-literal", TINY)
+    tight = ("heads", "precision")
+    yield Family("connectivity", "one vertex", (1,), lambda n: (path(n), None), attentions=BOTH)
+    yield Family("connectivity", "paths", (2, 3, 4, 5, 6, 8, 16), lambda n: (path(n), None), (*tight, "width"), BOTH)
+    yield Family("odd-walks", "paths", SIX, lambda n: (path(n), None), tight, BOTH)
+    yield Family("configuration-graph", "parity", SIX, lambda n: ("parity", n), ("precision",))
+    yield Family("nondeterministic-logspace", "equal-blocks", SIX, lambda n: ("equal-blocks", n), ("precision",))
+    yield Family("nondeterministic-logspace-literal", "tiny", SIX, lambda n: (TINY, n), ("N", "precision"))
 
 
 TINY = logspace.parse("machine tiny\ninput a\nspace 1\nstart no\naccept yes\nno < < -> no < S S\n")
 """A state that does not accept, a cell that stays blank: 3(n + 2) configurations."""
-
-
-def _configurations(name: str, source: str | Source) -> Family:
-    def promised(n: int, codec: Any) -> Promised:
-        found = 3 * (n + 2) + 1 if source == TINY else codec.configurations.vertices
-        return {**reached(found, 2), "positions": n + found**2 + found**3}
-
-    words = ("3 + 2⌈log₂ N⌉ layers and n + N² + N³ positions",)
-    return Family(name, str(source), words, SIX, lambda n: (source, n), promised)

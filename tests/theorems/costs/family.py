@@ -1,62 +1,83 @@
-"""A family of sources of growing size, and what its models cost: measured, and promised."""
+"""A family of sources of growing size, and what their models cost, measured."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import count
 from typing import Any
 
+from softmachine.compiler import compile_program
 from softmachine.engines.dense.weights import least_precision
 from softmachine.languages.source import Source
 from softmachine.model import Model
+from softmachine.transformer.weights import Transformer
 
-Promised = Mapping[str, object]
 Made = tuple[Source | str, int | None]
 SIX = (1, 2, 3, 4, 5, 6)
+SOFTMAX = " with softmax"
 
 
 @dataclass(frozen=True)
 class Family:
-    """Sources of growing size, and what the model of each is to cost.
+    """Sources of growing size.
 
     Args:
         theorem: The theorem.
         of: What they are.
-        words: What the theorem says of its cost, in its own words; all of it is part of ``Theorem.cost``.
         sizes: The sizes.
         make: The source of a size, and the length that the weights are made for.
-        promised: These words as numbers, for a size and the codec of its model.
+        tight: Quantities whose bounds are attained at every size.
         attentions: With which attentions; all of them cost the same.
     """
 
     theorem: str
     of: str
-    words: tuple[str, ...]
     sizes: tuple[int, ...]
     make: Callable[[int], Made]
-    promised: Callable[[int, Any], Promised]
+    tight: tuple[str, ...] = ()
     attentions: tuple[str, ...] = ("hard",)
 
     def __str__(self) -> str:
         return f"{self.theorem}: {self.of}"
 
 
-def measured(model: Model) -> dict[str, object]:
-    """All that a cost is about, but positions."""
-    weights = model.weights
-    return {
-        "layers": weights.depth(None),
-        "layers that there are": len(weights.layers),
-        "heads": len(weights.heads),
-        "heads of a layer": max(len(layer.heads) for layer in weights.layers),
-        "width": weights.width,
-        "turns": [block.repeats for block in weights.blocks if block.name],
-        "precision": least_precision(weights),
-    }
+def measured(model: Model, quantity: str) -> int:
+    """What a model costs."""
+    codec: Any = model.codec
+    if quantity.endswith(SOFTMAX):
+        program = model.theorem.signals(codec, model.theorem.certified)
+        return _of_weights(compile_program(program), quantity.removesuffix(SOFTMAX))
+    match quantity:
+        case "positions":
+            words = (word for length in count() for word in codec.words(length))
+            return len(codec.prompt(next(words)).tokens)  # the same for all words that the model takes
+        case "N":
+            return int(codec.configurations.vertices)
+    return _of_weights(model.weights, quantity)
 
 
-def positions(model: Model) -> int:
-    """How many positions a prompt has: the same for all words that the model takes."""
-    words = (word for length in count() for word in model.codec.words(length))
-    return len(model.codec.prompt(next(words)).tokens)
+def _of_weights(weights: Transformer, quantity: str) -> int:
+    heads, layers = weights.heads, weights.layers
+    match quantity:
+        case "layers":
+            return weights.depth(None)
+        case "stored layers":
+            return len(layers)
+        case "heads":
+            return len(heads)
+        case "heads per layer":
+            return max(len(layer.heads) for layer in layers)
+        case "key width":
+            return max(len(head.query.bias) for head in heads)
+        case "value width":
+            return max(len(head.value.bias) for head in heads)
+        case "units per layer":
+            return max(len(layer.feed_forward.units) for layer in layers)
+        case "width":
+            return weights.width
+        case "precision":
+            bits = least_precision(weights)
+            assert bits is not None
+            return bits
+    raise ValueError(quantity)

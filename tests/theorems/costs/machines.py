@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 
-from softmachine.languages.turing import Tape
-from softmachine.theorems.chapter_8.theorem import cost as chapter_8_cost
-from softmachine.theorems.ternary.cost import cost as ternary_cost
-from tests.theorems.costs.family import SIX, Family
-from tests.theorems.costs.programs import DEPTHS
+from softmachine.languages.turing import Rule, Tape, TuringMachine
+from tests.theorems.costs.family import SIX, Family, Made
 from tests.theorems.test_ternary import full_machine
 
 TAPES = {1: (1, Tape.STAY), 2: (2, Tape.STAY), 3: (3, Tape.STAY), 4: (1, Tape.TWO_WAY), 5: (2, Tape.TWO_WAY)}
@@ -16,79 +14,41 @@ TAPES |= {6: (3, Tape.TWO_WAY)}
 LENGTHS = (16, 32, 64, 128, 256, 512)
 
 
+def many_states(states: int) -> TuringMachine:
+    """A machine that goes through its states and writes little."""
+    names = tuple(f"q{k}" for k in range(states))
+    rules = tuple(
+        Rule(name, (" a"[k % 2],), (" a"[k // 2 % 2],), ("R",), names[(k + 1) % states]) for k, name in enumerate(names)
+    )
+    return TuringMachine(
+        name="many states", states=names, alphabet=("a",), symbols=(" ", "a"), blank=" ", rules=rules, start="q0",
+        tape=Tape.TWO_WAY,
+    )  # fmt: skip
+
+
+def with_tapes(length: int | None, tapes: int) -> Made:
+    return full_machine(*TAPES[tapes]), length
+
+
 def machines() -> Iterator[Family]:
     """Turing machines, by their tapes; those whose weights depend on a length, by lengths."""
-    two_way = {k: tape is Tape.TWO_WAY for k, (_, tape) in TAPES.items()}
-    yield Family(
-        "chapter-8",
-        "tapes",
-        ("5 layers, 1 + 5K heads",),
-        SIX,
-        lambda k: (full_machine(*TAPES[k]), None),
-        lambda k, _: {"layers": 5, "heads": chapter_8_cost(full_machine(*TAPES[k])).heads},
-    )
-    yield Family(
-        "chapter-8-summary",
-        "tapes",
-        ("7 + K layers",),
-        SIX,
-        lambda k: (full_machine(*TAPES[k]), None),
-        lambda k, _: {"layers": 7 + TAPES[k][0]},
-    )
-    yield Family(
-        "address-bits",
-        "tapes",
-        ("3 layers", "1 + 5K heads for K two-way tapes, 1 + 3K for tapes with a left end"),
-        SIX,
-        lambda k: (full_machine(*TAPES[k]), 64),
-        lambda k, _: {"layers": 3, "heads": 1 + (5 if two_way[k] else 3) * TAPES[k][0]},
-    )
-    yield Family(
-        "address-bits",
-        "lengths",
-        ("3 layers",),
-        LENGTHS,
-        lambda length: (full_machine(1), length),
-        lambda _n, _: {"layers": 3, "heads": 4},
-    )
-    yield Family(
-        "residues",
-        "lengths",
-        ("4 layers and 1 + 2K heads", "3 layers and 1 + K heads up to 128 positions"),
-        LENGTHS,
-        lambda length: (full_machine(1), length),
-        lambda length, _: {"layers": 3 if length <= 128 else 4, "heads": 2 if length <= 128 else 3},
-    )
-    yield Family(
-        "residues-without-positions",
-        "lengths",
-        ("or without positions",),
-        LENGTHS,
-        lambda length: (full_machine(1), length),
-        lambda _n, _: {"layers": 3, "heads": 2},
-    )
+    for name, length, tight in (
+        ("chapter-8", None, ("layers", "heads")),
+        ("chapter-8-summary", None, ("layers",)),
+        ("address-bits", 64, ("layers", "heads")),
+    ):
+        yield Family(name, "tapes", SIX, partial(with_tapes, length), tight)
+    for name in ("address-bits", "residues", "residues-without-positions"):
+        yield Family(name, "lengths", LENGTHS, lambda length: (full_machine(1), length), ("layers", "heads"))
+    keys = ("key width", "value width")
     for name in ("ternary", "ternary-summary"):
-        yield Family(
-            name,
-            "lengths",
-            ("K + 1 heads, width O(K r)",) if name == "ternary" else ("max(2K + 1, 5) heads",),
-            LENGTHS,
-            lambda length: (full_machine(1), length),
-            lambda _n, codec: {"layers": ternary_cost(codec).layers, "heads of a layer": ternary_cost(codec).heads},
-        )
+        yield Family(name, "lengths", LENGTHS, lambda length: (full_machine(1), length), ("heads per layer", *keys))
+        yield Family(name, "states", (2, 9, 33, 130), lambda states: (many_states(states), 16), keys)
+    yield Family("ternary", "tapes", (1, 2, 4), lambda k: (full_machine(*TAPES[k]), 64), ("heads per layer", *keys))
+    letters = (2, 3, 4, 5, 6, 7)
     yield Family(
-        "turing-counter",
-        "symbols",
-        DEPTHS[:1],
-        (2, 3, 4, 5, 6, 7),
-        lambda symbols: (full_machine(1, symbols=symbols), None),
-        lambda symbols, _: {"heads": 1 if symbols == 2 else 2},
+        "turing-counter", "symbols", letters, lambda symbols: (full_machine(1, symbols=symbols), None), ("heads",)
     )
-    yield Family(
-        "turing-relative",
-        "symbols",
-        ("two for each comparison through R",),
-        (2, 3, 4, 5, 6, 7),
-        lambda symbols: (full_machine(1, symbols=symbols), None),
-        lambda symbols, _: {"heads": 2 * symbols, "layers": 2},
-    )
+    yield Family("turing-relative", "symbols", letters, lambda symbols: (full_machine(1, symbols=symbols), None))
+    automata = ("parity", "divisible-by-three", "shell-game")
+    yield Family("automaton-layer-norm", "automata", (0, 1, 2), lambda k: (automata[k], None))

@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+import random
+from collections.abc import Collection, Iterator
+from functools import partial
 
 from softmachine.languages import counter, crasp, srasp
-from tests.theorems.costs.family import SIX, Family, Promised
+from softmachine.languages.temporal import Specification
+from tests.sources.crasp_programs import random_program
+from tests.sources.formulas import ALL, COMPARISON, COUNT_PREDICATE, PAST, random_formula
+from tests.theorems.costs.family import SIX, Family, Made
+
+COUNTING = (COMPARISON, COUNT_PREDICATE)
+RANDOM = tuple(range(12))
 
 
 def nested(pattern: str, depth: int) -> str:
@@ -16,71 +23,43 @@ def nested(pattern: str, depth: int) -> str:
     return found
 
 
-@dataclass(frozen=True)
-class Operator:
-    """A temporal operator that is nested: heads and layers for each, and once, and coordinates for each."""
-
-    pattern: str
-    heads: int
-    layers: int
-    width: int
-    once: tuple[int, int] = (0, 0)
-
-
-PREVIOUS, SINCE, COUNT = "prev (@)", "not (Q_a since (@))", "#<[@] >= 2"
-OURS = (Operator(PREVIOUS, 2, 2, 5), Operator(SINCE, 1, 2, 3), Operator(COUNT, 2, 3, 4))
-UNIQUE = (Operator(PREVIOUS, 1, 2, 3), Operator("next (@)", 1, 1, 2), Operator(SINCE, 1, 3, 4))
-COSTS_OF_FORMULAS: dict[str, tuple[tuple[str, ...], tuple[Operator, ...]]] = {
-    "temporal-encoder": ((), OURS),
-    "temporal-masked": ((), OURS),
-    "temporal-encoder-unbounded": ((), OURS),
-    "temporal-masked-unbounded": ((), OURS[:2]),
-    "temporal-encoder-literal": (
-        ("two uniform heads and at most two layers for each of 1/(i+1) and 1/(n-i+1)",),
-        (Operator(PREVIOUS, 2, 2, 5, (2, 1)), Operator(SINCE, 1, 2, 3), Operator(COUNT, 2, 3, 4, (2, 0))),
-    ),
-    "temporal-masked-literal": (
-        ("two uniform heads and at most two layers for each of 1/(i+1) and 1/(n-i+1)",),
-        (Operator(PREVIOUS, 2, 2, 5, (2, 2)), Operator(SINCE, 1, 2, 3, (2, 1)), Operator(COUNT, 2, 3, 4, (2, 0))),
-    ),
-    "temporal-encoder-unbounded-literal": (
-        (),
-        (Operator(PREVIOUS, 2, 2, 5, (2, 1)), Operator(SINCE, 1, 2, 3), Operator(COUNT, 2, 3, 4, (2, 0))),
-    ),
-    "temporal-masked-unbounded-literal": (
-        (),
-        (Operator(PREVIOUS, 2, 2, 5, (2, 2)), Operator(SINCE, 1, 2, 3, (2, 1))),
-    ),
-    "unique-hard": ((), UNIQUE),
-    "temporal-layer-norm": (
-        ("one for each count and each 1/(i+1), one for each predicate of a count",),
-        (*UNIQUE, Operator(COUNT, 1, 2, 3, (1, 0)), Operator("odd(#<[@])", 2, 3, 6, (1, 0))),
-    ),
-}
-
-
-OTHERWISE = "two layers for each that is nested, three for counts"
-LAYERS = {
-    "unique-hard": "for each that is nested one layer (next), two (previous) or three",
-    "temporal-layer-norm": "at most three layers for each that is nested",
+PREVIOUS, NEXT, SINCE, COUNT = "prev (@)", "next (@)", "not (Q_a since (@))", "#<[@] >= 2"
+PREDICATE = "odd(#<[@])"
+OURS = (PREVIOUS, SINCE, COUNT)
+OPERATORS: dict[str, tuple[str, ...]] = {
+    "temporal-encoder": (*OURS, NEXT),
+    "temporal-masked": OURS,
+    "temporal-encoder-unbounded": (*OURS, NEXT),
+    "temporal-masked-unbounded": OURS[:2],
+    "temporal-encoder-literal": (*OURS, NEXT),
+    "temporal-masked-literal": OURS,
+    "temporal-encoder-unbounded-literal": OURS,
+    "temporal-masked-unbounded-literal": OURS[:2],
+    "unique-hard": (PREVIOUS, NEXT, SINCE),
+    "temporal-layer-norm": (PREVIOUS, NEXT, SINCE, COUNT, PREDICATE),
 }
 
 
 def formulas() -> Iterator[Family]:
-    """Operators that are nested once, twice, … six times."""
-    for theorem, (words, operators) in COSTS_OF_FORMULAS.items():
-        said = (*words, LAYERS.get(theorem, OTHERWISE), "width O(|φ|)")
-        yield from (_nested(theorem, said, operator) for operator in operators)
+    """Operators that are nested once, twice, … six times, and random formulas."""
+    for theorem, operators in OPERATORS.items():
+        tight: tuple[str, ...] = ("heads",) if theorem == "unique-hard" else ("heads", "layers")
+        tight = () if theorem.endswith(("literal", "norm")) else tight
+        for operator in operators:
+            yield Family(theorem, operator, SIX, partial(nested_source, operator), tight)
+        kinds = [kind for kind in (PAST if "masked" in theorem else ALL) if kind not in COUNTING or COUNT in operators]
+        if theorem == "temporal-layer-norm":  # refuses comparisons of counts in both directions
+            kinds.remove("#>")
+        yield Family(theorem, "random formulas", RANDOM, partial(sample, kinds))
 
 
-def _nested(theorem: str, words: tuple[str, ...], operator: Operator) -> Family:
-    def promised(depth: int, _: object) -> Promised:
-        heads, layers = operator.once
-        return {"heads": operator.heads * depth + heads, "layers": operator.layers * depth + layers}
+def nested_source(pattern: str, depth: int) -> Made:
+    return nested(pattern, depth), None
 
-    return Family(
-        theorem, operator.pattern, words, SIX, lambda depth: (nested(operator.pattern, depth), None), promised
-    )
+
+def sample(operators: Collection[str], seed: int) -> Made:
+    formula = random_formula(random.Random(seed), 1 + seed % 4, "ab", operators)
+    return Specification(name="sample", formula=formula, alphabet=("a", "b")), None
 
 
 def comparisons(depth: int) -> crasp.Program:
@@ -108,33 +87,16 @@ def operators(count: int) -> crasp.Program:
     return crasp.parse(f"alphabet a b\naccept {found}")
 
 
-DEPTHS = ("a head for each depth of counts", "a layer a depth and a Boolean operator")
-
-
 def programs_of_counts() -> Iterator[Family]:
-    """C-RASP: nested counts, counts side by side, counts through R, Boolean operators."""
+    """C-RASP: nested counts, counts side by side, counts through R, Boolean operators, and random programs."""
     for name in ("crasp", "crasp-relu-bounded", "crasp-layer-norm"):
-        yield Family(
-            name, "nested", DEPTHS, SIX, lambda k: (comparisons(k), 64), lambda k, _: {"heads": k, "layers": k}
-        )
-        yield Family(
-            name,
-            "operators",
-            DEPTHS[1:],
-            SIX,
-            lambda k: (operators(k), 64),
-            lambda k, _: {"heads": 1, "layers": 1 + k},
-        )
+        yield Family(name, "nested", SIX, lambda k: (comparisons(k), 64), ("heads", "layers"))
+        yield Family(name, "operators", SIX, lambda k: (operators(k), 64), ("heads", "layers"))
     for name in ("crasp", "crasp-relu", "crasp-relu-bounded", "crasp-layer-norm"):
-        yield Family(name, "side by side", DEPTHS[:1], SIX, lambda k: (side_by_side(k), 64), lambda _k, _: {"heads": 1})
-        yield Family(
-            name,
-            "through R",
-            ("two for each comparison through R",),
-            SIX,
-            lambda k: (through_relation(k), 64),
-            lambda k, _: {"heads": 1 + 2 * k, "layers": 1 if k == 1 else 2},
-        )
+        yield Family(name, "side by side", SIX, lambda k: (side_by_side(k), 64), ("heads",))
+        yield Family(name, "through R", SIX, lambda k: (through_relation(k), 64), ("heads",))
+    seeds = (*range(10), 11, 13)  # programs that the theorem does not refuse
+    yield Family("crasp", "random programs", seeds, lambda seed: (random_program(seed, thinks=seed % 2 == 0), None))
 
 
 def dividing(counters: int, order: str = "") -> counter.CounterMachine:
@@ -152,17 +114,8 @@ def dividing(counters: int, order: str = "") -> counter.CounterMachine:
 def counter_machines() -> Iterator[Family]:
     """Counter machines: one head whatever the number of counters is; one more for letters in order."""
     for name in ("counter", "counter-relu", "counter-relu-bounded"):
-        yield Family(
-            name, "any order", DEPTHS, SIX, lambda k: (dividing(k), 40), lambda _k, _: {"heads": 1, "layers": 2}
-        )
-    yield Family(
-        "counter",
-        "in order",
-        DEPTHS,
-        (2, 3, 4, 5, 6, 7),
-        lambda k: (dividing(k, "order"), None),
-        lambda k, _: {"heads": 2, "layers": 5 if k == 2 else 6},
-    )
+        yield Family(name, "any order", SIX, lambda k: (dividing(k), 40), ("heads",))
+    yield Family("counter", "in order", (2, 3, 4, 5, 6, 7), lambda k: (dividing(k, "order"), None), ("heads",))
 
 
 def attentions(count: int) -> srasp.Program:
@@ -176,20 +129,3 @@ def attentions(count: int) -> srasp.Program:
 def prefix_sum(largest: int, least: int) -> srasp.Program:
     text = f"alphabet a b\ns(i) = psum j : ({largest} if in(j) = 'a' else {least})\nf(i) = s(i) = 4\noutput f\n"
     return srasp.parse(text, name="sum")
-
-
-SUM = "one for the mean of a prefix sum and one for each multiple of n that it can reach"
-
-
-def vectors() -> Iterator[Family]:
-    """S-RASP: attentions and prefix sums."""
-    yield Family(
-        "srasp",
-        "attentions",
-        ("one head an attention",),
-        SIX,
-        lambda k: (attentions(k), None),
-        lambda k, _: {"heads": k, "layers": k},
-    )
-    yield Family("srasp", "sums from 0", (SUM,), SIX, lambda k: (prefix_sum(k, 0), None), lambda k, _: {"heads": 1 + k})
-    yield Family("srasp", "sums", (SUM,), SIX, lambda k: (prefix_sum(k, -k), None), lambda k, _: {"heads": 1 + 2 * k})

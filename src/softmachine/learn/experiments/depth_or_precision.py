@@ -24,7 +24,7 @@ from softmachine.learn.settings import Schedule, Setting
 from softmachine.learn.tables import aligned, settings_of, share
 from softmachine.learn.tasks import grid, task_for
 from softmachine.theorems import theorem_for
-from softmachine.theorems.ternary.cost import cost
+from softmachine.theorems.ternary.cost import PLAIN, SUMMARY
 from softmachine.theorems.ternary.tokens import TernaryCodec
 
 ABOUT = "Does depth or precision limit the length of a chain of thought? (Brösamle and Eckstein 2026)"
@@ -230,8 +230,9 @@ def _formula(theorem: str, context: int) -> str:
     source = machine()
     codec = theorem_for(source, theorem).codec_for(source, context)
     assert isinstance(codec, TernaryCodec)
-    exact, soft = cost(codec), cost(codec, denoised=True)
+    cost = SUMMARY if codec.summarises else PLAIN
+    layers, softmax = cost.of("layers", codec), cost.of("layers with softmax", codec)
     return (
-        f"{exact.layers} layers for contexts up to 2^{codec.bits} tokens, {soft.layers} with softmax in low precision; "
+        f"{layers} layers for contexts up to 2^{codec.bits} tokens, {softmax} with softmax in low precision; "
         "layers grow with the logarithm of the context, bits do not"
     )

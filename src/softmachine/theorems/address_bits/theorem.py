@@ -10,7 +10,6 @@ term is exactly 0 where bits agree. A token that writes nothing has score -1: wh
 is found, and it says "blank".
 
 Needs: N; position features i, i², 1/(i+1), (i-1)/(i+1), i/N and the bits of i. Gaps: 1/(i+1), then 1/N.
-Costs: 3 layers; 1 + 5K heads for K two-way tapes, 1 + 3K for tapes with a left end; one token a step, one verdict.
 Precision: layer 3 computes with multiples of 1/N up to about 2 log₂ N; layer 2 must tell apart products h² / (i+1) that
 differ by 1/(i+1), so that float32 holds for |h| < 1,800 (and so always for N ≤ 1,800), float64 for any h.
 """
@@ -25,10 +24,11 @@ from softmachine.signals import Program, Signal, Vocabulary, attend, constant, n
 from softmachine.signals.gadgets import gate, lookup, mean
 from softmachine.signals.kinds import BIT
 from softmachine.signals.primitives import Fall
+from softmachine.theorems.cost import Cost
 from softmachine.theorems.shared.stream_signals import differing, next_token, own, state_of, under_head, written
 from softmachine.theorems.shared.stream_tokens import POSITIONS, Meaning, Start, StreamCodec
 from softmachine.theorems.shared.transition import move_of, on_tape
-from softmachine.theorems.shared.turing_tokens import Begin, Given
+from softmachine.theorems.shared.turing_tokens import TAPES, Begin, Given, by_tape
 from softmachine.theorems.theorem import Needs, Stock, Theorem
 from softmachine.transformer.features import INVERSE, Bit, I, Predecessor
 
@@ -122,7 +122,7 @@ THEOREMS = (
             scale="O(N)",
             first="the number of positions N",
         ),
-        "3 layers; 1 + 5K heads for K two-way tapes, 1 + 3K for tapes with a left end; one token a step",
+        Cost({}, {"layers": 3, "heads": 1 + by_tape(5 * TAPES, 3 * TAPES)}, also="one token per step, one verdict"),
         TuringMachine,
         ("hard",),
         codec=lambda machine, length: StreamCodec(machine, length=length),

@@ -15,8 +15,7 @@ every turn, and stops at 1. So (i - 2^k)/(i+1) and 1/(i+1) are known, and the la
 number i - 2^k, by which position i - 2^k is found (Merrill and Sabharwal; layer norm without the ε of section B.3).
 
 Needs: no position features; layer norm; that the loop turns ⌈log₂ n⌉ times. Hashes are irrational: float64 or balls, of
-Θ(log n) bits, since scores are about 1/n⁴ apart. Costs: 1 layer, a loop of 3 layers with one head; O(|Q|³) units,
-width 2|Q|² + 10.
+Θ(log n) bits, since scores are about 1/n⁴ apart.
 """
 
 from __future__ import annotations
@@ -29,6 +28,7 @@ from softmachine.signals.gadgets.hashing import look_up
 from softmachine.signals.kinds import BIT, real
 from softmachine.signals.primitives import token
 from softmachine.theorems.automaton_layer_norm.tokens import Automaton, AutomatonCodec
+from softmachine.theorems.cost import Cost, parameter
 from softmachine.theorems.theorem import Guide, Needs, Theorem
 from softmachine.transformer.attention import Mask
 from softmachine.transformer.features import Logarithm
@@ -103,13 +103,23 @@ GUIDE = (
     ),
 )
 
+_STATES = parameter("|Q|", "states of the automaton", lambda codec: len(codec.automaton.states))
+
 THEOREMS = (
     Theorem(
         "automaton-layer-norm",
         "fully uniform, log n turns: finite automata by hard attention and layer norm, one set of weights",
         "Revisiting Padded Transformer Expressivity, Figure 1 (†), layer norm without ε; Merrill and Sabharwal 2025",
         Needs("no position features", also="layer norm; a loop that turns ⌈log₂ n⌉ times"),
-        "1 layer, and 3 layers ⌈log₂ n⌉ times, one head a turn; O(|Q|³) hidden units, width 2|Q|² + 10 for |Q| states",
+        Cost(
+            {
+                "stored layers": 4,
+                "heads": 2,
+                "width": 2 * _STATES**2 + 10,
+                "units per layer": _STATES**3 + 4 * _STATES**2 + 10,
+            },
+            also="three of the layers are a loop, applied ⌈log₂ n⌉ times",
+        ),
         TuringMachine,
         ("hard",),
         codec=lambda machine, _: AutomatonCodec(machine),

@@ -4,7 +4,6 @@ Theorem 8.2. For every Turing machine M there is a decoder that, prompted with w
 and then ACC, REJ or HALT, as M does on w; if M does not stop, neither does the decoder.
 
 Needs: average-hard attention, position features i, i² and 1/(i+1); one set of weights for every length.
-Costs: see :func:`cost`; one token a step, one to begin, one verdict.
 Gaps: 1/(i+1) in layer 2, 1/(2(i+1)) in layer 3. In float64 exact for heads up to 10⁶ and more; a run that float64
 cannot decide stops.
 """
@@ -12,7 +11,6 @@ cannot decide stops.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from fractions import Fraction
 
 from softmachine.languages.turing import Action, Tape, TuringMachine, Verdict
@@ -21,6 +19,7 @@ from softmachine.signals.gadgets import Located, Row, first_of, gate, latest, lo
 from softmachine.signals.kinds import BIT
 from softmachine.theorems.chapter_8.telling import GUIDE, columns, tell
 from softmachine.theorems.chapter_8.tokens import TuringCodec
+from softmachine.theorems.cost import Cost, parameter
 from softmachine.theorems.shared.transition import (
     action_labels,
     move_of,
@@ -30,32 +29,10 @@ from softmachine.theorems.shared.transition import (
     twice_if_all,
     verdict_logit,
 )
-from softmachine.theorems.shared.turing_tokens import Begin, Given, M
+from softmachine.theorems.shared.turing_tokens import STATES, TAPES, Begin, Given, M, by_tape
 from softmachine.theorems.theorem import Needs, Theorem
 
 NOTHING = Signal((), (), ())
-
-
-@dataclass(frozen=True)
-class Cost:
-    """What the construction spends on a machine, at most."""
-
-    layers: int
-    heads: int
-    width: int
-
-
-def cost(machine: TuringMachine) -> Cost:
-    """The cost for K tapes, |Q| states, |Γ| tape symbols and |Σ| input symbols.
-
-    Two-way tapes: 5 layers, 1 + 5K heads, width 2|Q| + (4K + 1)|Γ| + 2|Σ| + 10K + 7. Tapes with a left end: 5 layers,
-    1 + 3K heads, width 2|Q| + (4K + 1)|Γ| + 2|Σ| + 11K + 6. What a machine never writes, reads or does is left out.
-    """
-    tapes = machine.tapes
-    names = 2 * len(machine.states) + (4 * tapes + 1) * len(machine.symbols) + 2 * len(machine.alphabet)
-    if machine.tape is Tape.TWO_WAY:
-        return Cost(5, 1 + 5 * tapes, names + 10 * tapes + 7)
-    return Cost(5, 1 + 3 * tapes, names + 11 * tapes + 6)
 
 
 def signals(codec: TuringCodec) -> Program:
@@ -142,13 +119,27 @@ def _logits(codec: TuringCodec, following: Signal, state: Signal, given: Signal)
     return logits
 
 
+_SYMBOLS = parameter("|Γ|", "tape symbols", lambda codec: len(codec.machine.symbols))
+_LETTERS = parameter("|Σ|", "input symbols", lambda codec: len(codec.machine.alphabet))
+
 THEOREMS = (
     Theorem(
         "chapter-8",
         "Theorem 8.2: average-hard attention, one token a step",
         "Chiang, lecture notes on transformers and formal languages, Theorem 8.2 (after Pérez et al.)",
         Needs("position features i, i², 1/(i+1)", also="nothing of the length"),
-        "5 layers, 1 + 5K heads, width 2|Q| + (4K + 1)|Γ| + 2|Σ| + 10K + 7 for K two-way tapes; one token a step",
+        Cost(
+            {},
+            {
+                "layers": 5,
+                "heads": 1 + by_tape(5 * TAPES, 3 * TAPES),
+                "width": 2 * STATES
+                + (4 * TAPES + 1) * _SYMBOLS
+                + 2 * _LETTERS
+                + by_tape(10 * TAPES + 7, 11 * TAPES + 6),
+            },
+            also="one token per step, one to begin, one verdict",
+        ),
         TuringMachine,
         ("hard",),
         codec=lambda machine, _: TuringCodec(machine),

@@ -6,7 +6,6 @@ Cell c of the prompt stands at position c + 1; that number is its place. When th
 prompt, the decoder writes the next prompt: the columns from the leftmost to the rightmost place in use.
 
 Needs: average-hard attention, position features i, i² and 1/(i+1); one set of weights for every length and every space.
-Costs: 8 layers for one tape, one more for every other; one token a step, and in every segment a column for every cell.
 """
 
 from __future__ import annotations
@@ -37,6 +36,7 @@ from softmachine.signals.kinds import BIT
 from softmachine.theorems.chapter_8.theorem import located, written_symbol
 from softmachine.theorems.chapter_8_summary.place import Begin, Column
 from softmachine.theorems.chapter_8_summary.tokens import Meaning, Start, SummaryCodec
+from softmachine.theorems.cost import Cost
 from softmachine.theorems.shared.transition import (
     action_labels,
     move_of,
@@ -47,7 +47,7 @@ from softmachine.theorems.shared.transition import (
     twice_if_all,
     verdict_logit,
 )
-from softmachine.theorems.shared.turing_tokens import Given
+from softmachine.theorems.shared.turing_tokens import TAPES, Given
 from softmachine.theorems.theorem import Needs, Theorem
 from softmachine.transformer.features import INVERSE, I
 
@@ -269,7 +269,7 @@ THEOREMS = (
         "Theorem 8.2 with summaries: the run goes on from the configuration, in a context as long as the space",
         "Chiang, Theorem 8.2, with the summaries of Brösamle and Eckstein",
         Needs("position features i, i², 1/(i+1)", also="nothing of the length"),
-        "7 + K layers for K tapes; one token a step, and in every segment a column for every cell in use",
+        Cost({}, {"layers": 7 + TAPES}, also="one token per step, and in every segment a column for every cell in use"),
         TuringMachine,
         ("hard",),
         codec=lambda machine, _: SummaryCodec(machine),

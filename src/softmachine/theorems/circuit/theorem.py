@@ -15,8 +15,7 @@ and the precision grows with the logarithm. A gate retrieves the exact share of 
 it with (θ - 1/2)/K, a feature of its position. The layout is not the paper's, in which no field holds an argument's
 gate.
 
-Needs: position features for the wiring; no length. Costs: two layers, repeated depth times; one position for each
-input, gate and argument; width 3p + 7 with p = ⌈log₂ wires⌉ or 20.
+Needs: position features for the wiring; no length.
 """
 
 from __future__ import annotations
@@ -34,10 +33,11 @@ from softmachine.signals.primitives import token
 from softmachine.theorems.circuit.layout import Layout, Slot
 from softmachine.theorems.circuit.telling import BINARY, UNIT_VECTORS, tell
 from softmachine.theorems.circuit.tokens import Addresses, CircuitCodec
+from softmachine.theorems.cost import Cost, ceil_log2, largest, let, parameter
 from softmachine.theorems.shared.special_tokens import PAD
 from softmachine.theorems.theorem import Needs, Theorem
+from softmachine.transformer import features
 from softmachine.transformer.attention import AVERAGE_HARD, Mask, Weighting, softmax
-from softmachine.transformer.features import ceil_log2
 from softmachine.transformer.wired_features import NO_ADDRESS, Table
 
 TOKENS = ("0", "1", PAD)
@@ -107,7 +107,7 @@ def unit_signals(layout: Layout, *, soft: bool) -> Program:
     source = address("source", lambda place: place.source)
     of_argument = address("argument's gate", lambda place: place.target if place.is_argument else NO_ADDRESS)
     is_argument, is_not = _is_argument(layout), flag("is NOT", layout.gates(GateKind.NOT))
-    steepness = 1 << ceil_log2(4 * max((len(gate.inputs) for gate in layout.circuit.gates), default=1))
+    steepness = 1 << features.ceil_log2(4 * max((len(gate.inputs) for gate in layout.circuit.gates), default=1))
 
     def found(name: str, wanted: Signal, held: Signal, value: Signal) -> Signal:
         query, key = numbers.scale * stack(wanted, constant(-1)), stack(held, constant(1))
@@ -163,6 +163,14 @@ def _evaluated(layout: Layout, turn: Callable[[Signal], Signal]) -> Program:
     return recogniser(layout.circuit.name, TOKENS, value, positions=len(layout.places))
 
 
+_WIRES = parameter("W", "wires", lambda codec: len(codec.layout.circuit.wires))
+_ARGUMENTS = parameter("A", "arguments of gates", lambda codec: sum(len(g.inputs) for g in codec.layout.circuit.gates))
+_ONES = parameter("c", "kinds of constant gates (0 or 1)", lambda codec: int(any(codec.layout.gates(GateKind.ONE))))
+_COST = {
+    "layers": 2 * parameter("L", "depth of the circuit", lambda codec: codec.layout.circuit.depth),
+    "positions": _WIRES + _ARGUMENTS,
+}
+
 THEOREMS = (
     Theorem(
         "circuit-binary",
@@ -173,7 +181,7 @@ THEOREMS = (
             scale="O(log positions)",
             also="padding; any F_b from F_2 on",
         ),
-        "2 layers, repeated depth times; one position for each input, gate and argument; width 3⌈log₂ wires⌉ + 11",
+        Cost(_COST, {"heads": 2, "width": 3 * let("p", largest(2, ceil_log2(_WIRES))) + 11 + _ONES, "precision": 2}),
         Circuit,
         ("hard", "soft"),
         codec=lambda circuit, _: CircuitCodec(circuit, Addresses.BINARY),
@@ -197,7 +205,7 @@ THEOREMS = (
             scale="1, and weights that grow with the wires",
             also="padding",
         ),
-        "2 layers, repeated depth times; one position for each input, gate and argument; width 17",
+        Cost(_COST, {"heads": 2, "width": 17 + _ONES}),
         Circuit,
         ("hard", "soft"),
         codec=lambda circuit, _: CircuitCodec(circuit, Addresses.UNIT),

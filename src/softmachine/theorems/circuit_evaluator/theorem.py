@@ -15,8 +15,7 @@ and adds itself (Lemma B.7, the transformer that the lemma calls "read"). Then e
 from fixed distances ahead, and every gate its own. Then L turns of two layers as for binary pointers (``circuit``; the
 lemma's "step"): arguments fetch the bits of wires, gates the argument that decides. The whole runs in F_2.
 
-Needs: the position as signed bits, and those of four neighbours. Costs: 1 layer p times, 2 layers, 2 layers L times;
-width 16p + 16.
+Needs: the position as signed bits, and those of four neighbours.
 """
 
 from __future__ import annotations
@@ -41,6 +40,7 @@ from softmachine.theorems.circuit_evaluator.tokens import (
     EvaluatorCodec,
     pointer_width,
 )
+from softmachine.theorems.cost import Cost, Expression, ceil_log2, largest, let, parameter
 from softmachine.theorems.shared.special_tokens import PAD
 from softmachine.theorems.theorem import Needs, Theorem
 from softmachine.transformer.attention import Weighting
@@ -145,6 +145,15 @@ def _turn(reads: Reading, numbers: Signal, length: int, weighting: Weighting) ->
     )
 
 
+ADDRESS = let("p", largest(2, ceil_log2(parameter("T", "tokens", lambda codec: codec.length))))
+DEPTH = parameter("L", "depth of the circuit", lambda codec: codec.written.depth)
+
+
+def cost(address: Expression, turns: Expression) -> Cost:
+    """The cost for addresses of p bits and turns of gates."""
+    return Cost({}, {"layers": address + 2 + 2 * turns, "width": 16 * address + 16, "precision": 2})
+
+
 THEOREMS = (
     Theorem(
         "circuit-evaluator",
@@ -155,7 +164,7 @@ THEOREMS = (
             scale="O(log length)",
             also="any F_b from F_2 on",
         ),
-        "1 layer p times, 2 layers, 2 layers repeated depth times, for T tokens and p = ⌈log₂ T⌉; width 16p + 16",
+        cost(ADDRESS, DEPTH),
         Circuit,
         ("hard", "soft"),
         codec=EvaluatorCodec,

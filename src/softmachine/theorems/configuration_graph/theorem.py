@@ -10,8 +10,8 @@ of constant depth says it for all pairs at once: that is the reduction. The word
 configuration can be reached from the first one, which ``connectivity`` recognises. Both are stacked into one
 transformer (``reduction``), in F_2.
 
-Needs: position features for the configurations; weights for one n. Costs: n + N² + N³ positions for N ≤ |Q|·(n + 2) + 1
-vertices, of which the last is reached from every accepting configuration; 1 + 1 + 2⌈log₂ N⌉ layers.
+Needs: position features for the configurations; weights for one n. Of N vertices, the last is reached from every
+accepting configuration.
 """
 
 from __future__ import annotations
@@ -28,7 +28,9 @@ from softmachine.signals.primitives import one_hot
 from softmachine.signals.reduction import stacked
 from softmachine.theorems.configuration_graph.tokens import ConfigurationCodec
 from softmachine.theorems.connectivity import theorem as connectivity
+from softmachine.theorems.cost import Cost, Expression, Term, ceil_log2, parameter
 from softmachine.theorems.shared.special_tokens import PAD
+from softmachine.theorems.shared.turing_tokens import STATES
 from softmachine.theorems.theorem import Needs, Theorem
 from softmachine.transformer.attention import Mask
 from softmachine.transformer.wired_features import NO_ADDRESS
@@ -98,6 +100,15 @@ def reduction(configurations: Steps, positions: int, *, soft: bool) -> Program:
     return recogniser(f"steps of {configurations.name}", (*symbols, PAD), edge, positions=positions)
 
 
+LETTERS = parameter("n", "letters of a word", lambda codec: codec.configurations.length)
+
+
+def cost(vertices: Expression, most: Term) -> Cost:
+    """The cost for N vertices, of which there are at most so many."""
+    exact = {"layers": 3 + 2 * ceil_log2(vertices), "positions": LETTERS + vertices**2 + vertices**3}
+    return Cost(exact, {vertices.text: most, "precision": 2})
+
+
 THEOREMS = (
     Theorem(
         "configuration-graph",
@@ -108,7 +119,10 @@ THEOREMS = (
             scale="O(log positions)",
             also="padding; any F_b from F_2 on; only machines that write nothing",
         ),
-        "3 + 2⌈log₂ N⌉ layers and n + N² + N³ positions for N ≤ |Q|(n + 2) + 1 configurations",
+        cost(
+            parameter("N", "reached configurations + 1", lambda codec: codec.configurations.vertices),
+            STATES * (LETTERS + 2) + 1,
+        ),
         TuringMachine,
         ("hard", "soft"),
         codec=ConfigurationCodec,

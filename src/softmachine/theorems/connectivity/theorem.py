@@ -9,7 +9,6 @@ The addresses are p = ⌈log₂ N⌉ signed bits for each vertex (the paper's �
 apart), vertices count from 0, and a flag says which positions are pairs. It runs in F_2.
 
 Needs: position features for i, k and j; weights and padding for one number of vertices, whatever the graph is.
-Costs: two layers, repeated ⌈log₂ N⌉ times, after one for the diagonal; three heads; width 3p + 6.
 """
 
 from __future__ import annotations
@@ -21,8 +20,10 @@ from softmachine.signals.gadgets import any_of
 from softmachine.signals.gadgets.bit_addresses import UNIT, avoiding, both, by_bits, fetched, matching, settled
 from softmachine.signals.gadgets.wiring import binary_address, flag
 from softmachine.signals.primitives import token
+from softmachine.theorems import cost
 from softmachine.theorems.connectivity.telling import GUIDE, tell
 from softmachine.theorems.connectivity.tokens import GraphCodec
+from softmachine.theorems.cost import Cost, parameter
 from softmachine.theorems.shared.special_tokens import PAD
 from softmachine.theorems.theorem import Needs, Theorem
 from softmachine.transformer.features import ceil_log2
@@ -107,6 +108,8 @@ def _fields(vertices: int) -> tuple[Signal, Signal, Signal, Signal, Signal]:
     return first, middle, last, is_pair, is_triple
 
 
+_VERTICES = parameter("N", "vertices", lambda codec: len(codec.source.vertices))
+
 THEOREMS = (
     Theorem(
         "connectivity",
@@ -117,7 +120,10 @@ THEOREMS = (
             scale="O(log N)",
             also="padding; any F_b from F_2 on",
         ),
-        "1 layer, and 2 layers repeated ⌈log₂ N⌉ times; 3 heads; width 3⌈log₂ N⌉ + 9; N² + N³ positions",
+        Cost(
+            {"layers": 1 + 2 * cost.ceil_log2(_VERTICES), "positions": _VERTICES**2 + _VERTICES**3},
+            {"heads": 3, "width": 3 * cost.ceil_log2(_VERTICES) + 9, "precision": 2},
+        ),
         Graph,
         ("hard", "soft"),
         codec=lambda graph, _: GraphCodec(graph),

@@ -15,8 +15,9 @@ from softmachine.signals import Program
 from softmachine.theorems.counter.telling import GUIDE
 from softmachine.theorems.counter.tokens import CounterCodec
 from softmachine.theorems.crasp.averages import InRelation
+from softmachine.theorems.crasp.cost import COST
 from softmachine.theorems.crasp.telling import tell
-from softmachine.theorems.crasp.theorem import COST, POSITIONS, UNIFORM, of_program
+from softmachine.theorems.crasp.theorem import POSITIONS, UNIFORM, of_program
 from softmachine.theorems.crasp.truth import Sign
 from softmachine.theorems.theorem import Needs, Theorem
 

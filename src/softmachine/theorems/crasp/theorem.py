@@ -22,10 +22,6 @@ differ by at least 1/(i+1), because a row of R has few positions; R is the only 
 
 Needs: no position features. For R, the relation as an additive bias, key before query (the paper has them the wrong way
 round), and that scale.
-Costs: one head for each depth to which counts are nested; one for each #R[φ] and each #[ψ] that are compared with one
-another. One layer for each of these depths, and one for each Boolean operator around comparisons.
-Width: the tokens; 1 for each sum that is compared, and 1 for 1/(i+1); 1 for each side of a comparison that is asked for
-(≥, ≤) and for each conjunction that is not of tokens alone.
 """
 
 from __future__ import annotations
@@ -40,6 +36,7 @@ from softmachine.signals import Program as Signals
 from softmachine.signals import Signal, relu, stack
 from softmachine.signals.primitives import one_hot
 from softmachine.theorems.crasp.averages import HALF, Averages, InRelation
+from softmachine.theorems.crasp.cost import COST
 from softmachine.theorems.crasp.sums import SHARE, CountSum, Names
 from softmachine.theorems.crasp.telling import GUIDE, VERDICT, tell
 from softmachine.theorems.crasp.tokens import CraspAnswersCodec, CraspCodec, OfProgram, special_tokens
@@ -49,7 +46,6 @@ from softmachine.theorems.theorem import Needs, Theorem
 UNIFORM = Needs(
     "no position features (through R: a relative bias)", scale="1 (through R: O(log i))", also="nothing of the length"
 )
-COST = "a head for each depth of counts, two for each comparison through R; a layer a depth and a Boolean operator"
 POSITIONS = "the number of positions, for the input, what follows it, and one more"
 
 

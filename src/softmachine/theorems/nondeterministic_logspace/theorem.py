@@ -11,13 +11,14 @@ of n letters; ``ConfigurationGraph`` says why that is sound. ``nondeterministic-
 in the lemma, which is possible for tiny machines only. N counts those that are taken, and one for acceptance: accepting
 ones, from which no step leads on, are one vertex.
 
-Needs: position features for the configurations; weights for one n. Costs: n + N² + N³ positions; 3 + 2⌈log₂ N⌉ layers.
+Needs: position features for the configurations; weights for one n.
 """
 
 from __future__ import annotations
 
 from softmachine.languages.logspace import LogspaceMachine
-from softmachine.theorems.configuration_graph.theorem import signals
+from softmachine.theorems.configuration_graph.theorem import LETTERS, cost, signals
+from softmachine.theorems.cost import parameter
 from softmachine.theorems.nondeterministic_logspace.tokens import Kept, LogspaceCodec
 from softmachine.theorems.theorem import Guide, Needs, Theorem
 
@@ -41,7 +42,18 @@ GUIDE = (
 )
 
 
-def _theorem(name: str, statement: str, cost: str, kept: Kept, rank: int) -> Theorem:
+_CELLS = parameter("s", "work cells", lambda codec: codec.source.space(codec.length))
+_WORK = parameter("|Γ|", "work symbols", lambda codec: len(codec.source.symbols))
+_GOING = parameter(
+    "|Q|", "states that do not accept", lambda codec: len({*codec.source.states} - {*codec.source.accept})
+)
+_COST = cost(
+    parameter("N", "configurations that are kept + 1", lambda codec: codec.configurations.vertices),
+    _GOING * (LETTERS + 2) * (_CELLS + 2) * (_WORK + 1) ** _CELLS + 1,
+)
+
+
+def _theorem(name: str, statement: str, kept: Kept, rank: int) -> Theorem:
     return Theorem(
         name,
         statement,
@@ -51,7 +63,7 @@ def _theorem(name: str, statement: str, cost: str, kept: Kept, rank: int) -> The
             scale="O(log positions)",
             also="padding; any F_b from F_2 on",
         ),
-        cost,
+        _COST,
         LogspaceMachine,
         ("hard", "soft"),
         codec=lambda source, length: LogspaceCodec(source, length, kept),
@@ -71,15 +83,12 @@ THEOREMS = (
     _theorem(
         "nondeterministic-logspace",
         "Lemma 5.4: NL, machines that guess with a logarithmic work tape, by connectivity; constant precision",
-        "3 + 2⌈log₂ N⌉ layers and n + N² + N³ positions for N configurations, polynomially many in n",
         Kept.USEFUL,
         rank=1,
     ),
     _theorem(
         "nondeterministic-logspace-literal",
         "Lemma 5.4 as it stands: all configurations are vertices, also those that no run has",
-        "3 + 2⌈log₂ N⌉ layers and n + N² + N³ positions for N = |Q|(n + 2)(s + 2)(|Γ| + 1)^s + 1, where Q are the "
-        "states that do not accept and s is the number of cells",
         Kept.ALL,
         rank=2,
     ),

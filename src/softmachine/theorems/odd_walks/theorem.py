@@ -13,8 +13,7 @@ and edge, whether the edge begins there, and whether it ends there. Three transf
 
 All of it runs in F_2, with hard attention and with softmax: layers, loops and widths add up.
 
-Needs: position features for all blocks; weights for N vertices and m edges. Costs: 6 + 2⌈log₂ 2N⌉ layers;
-2Nm + N²(m + 1) + 4N² + 8N³ positions.
+Needs: position features for all blocks; weights for N vertices and m edges.
 """
 
 from __future__ import annotations
@@ -29,6 +28,7 @@ from softmachine.signals.gadgets.wiring import address_width, binary_address, fl
 from softmachine.signals.primitives import token
 from softmachine.signals.reduction import stacked
 from softmachine.theorems.connectivity import theorem as connectivity
+from softmachine.theorems.cost import Cost, ceil_log2, parameter
 from softmachine.theorems.odd_walks.tokens import Sizes, WalkCodec
 from softmachine.theorems.shared.special_tokens import PAD
 from softmachine.theorems.theorem import Guide, Needs, Theorem
@@ -129,6 +129,9 @@ GUIDE = (
     ),
 )
 
+_VERTICES = parameter("N", "vertices", lambda codec: codec.sizes.vertices)
+_EDGES = parameter("m", "max(1, directed edges)", lambda codec: codec.sizes.edges)
+
 THEOREMS = (
     Theorem(
         "odd-walks",
@@ -139,7 +142,13 @@ THEOREMS = (
             scale="O(log positions)",
             also="padding; any F_b from F_2 on",
         ),
-        "6 layers, and 2 layers repeated ⌈log₂ 2N⌉ times; 2Nm + N²(m + 1) + 4N² + 8N³ positions for m edges",
+        Cost(
+            {
+                "layers": 6 + 2 * ceil_log2(2 * _VERTICES),
+                "positions": 2 * _VERTICES * _EDGES + _VERTICES**2 * (_EDGES + 1) + 4 * _VERTICES**2 + 8 * _VERTICES**3,
+            },
+            {"heads": 7, "precision": 2},
+        ),
         Graph,
         ("hard", "soft"),
         codec=lambda graph, _: WalkCodec(graph),

@@ -61,7 +61,7 @@ from softmachine.theorems.rasp.tokens import CausalRaspCodec, GeneratingRaspCode
 from softmachine.theorems.theorem import Guide, Needs, Theorem
 
 REFERENCE = "Thinking Like Transformers, for the language; the constructions are our own"
-COST = "a head a product of a selector and one a number that is looked up; independent of the length"
+COST = "one head per product of a selector, one per number that is looked up; independent of the length"
 SHARPNESS = 128
 """The scaled gap of soft heads: e⁻¹²⁸ is 0 in float32, so that integers which are looked up are integers there, too."""
 STEPS = (

@@ -17,9 +17,8 @@ Without positions (for architectures that have none) recency is -u, 1/(j+1), in 
 cell of an input symbol is found from u as w is from s, for inputs up to :data:`MOST_INPUT` symbols.
 
 Needs: N; with positions the bits of i and of i-1. Gaps: 1 with positions, 1/(N(N+1)) without.
-Costs: 4 layers and 1 + 2K heads (3 layers and 1 + K heads up to 128 positions, or without positions); M^K times as
-many tokens as :mod:`.address_bits` needs. Where heads can get further than 32·M cells from the start, a run that does
-ends with the token <limit>.
+The vocabulary is M^K times that of :mod:`.address_bits`. Where heads can get further than 32·M cells from the start, a
+run that does ends with the token <limit>.
 """
 
 from __future__ import annotations
@@ -33,10 +32,11 @@ from softmachine.languages.turing import MOVES, TuringMachine
 from softmachine.signals import Program, Signal, Vocabulary, attend, constant, named, position, relu, stack
 from softmachine.signals.gadgets import mean
 from softmachine.signals.kinds import BIT
+from softmachine.theorems.cost import Cost, Expression, Term, either
 from softmachine.theorems.shared.stream_signals import differing, next_token, own, state_of, under_head, written
 from softmachine.theorems.shared.stream_tokens import LIMIT, POSITIONS, Limit, Meaning, Placed, Start, StreamCodec
 from softmachine.theorems.shared.transition import on_tape
-from softmachine.theorems.shared.turing_tokens import Begin, Given
+from softmachine.theorems.shared.turing_tokens import TAPES, Begin, Given
 from softmachine.theorems.theorem import Needs, Stock, Theorem
 from softmachine.transformer.features import Bit
 
@@ -318,11 +318,16 @@ _STEPS = (
     "The latest write to the cell is found, in two stages where one would need more than 8 bits.",
     "The transition: one unit a rule, and the action with all of its parts has the largest logit.",
 )
+
+
+def _staged(one: Term, two: Term) -> Expression:
+    """A term for models that find the latest write at once, and one for those with two stages."""
+    return either(f"up to {ONE_STAGE} positions", lambda codec: codec.length <= ONE_STAGE, one, two)
+
+
 _theorem = partial(
     Theorem,
     reference="softmachine; made for the low precision of stock checkpoints",
-    cost="4 layers and 1 + 2K heads (3 layers and 1 + K heads up to 128 positions, or without positions); one token a "
-    "step",
     source=TuringMachine,
     attentions=("hard",),
     steps=_STEPS,
@@ -334,6 +339,7 @@ THEOREMS = (
         "residues",
         "Tokens that say their cell modulo M: exact in bfloat16 and float16 too, one token a step",
         needs=Needs("bits of i and of i-1 as position features", scale="O(1)", first=KNOWN),
+        cost=Cost({}, {"layers": _staged(3, 4), "heads": 1 + _staged(TAPES, 2 * TAPES)}, also="one token per step"),
         codec=_codec,
         signals=lambda codec, _: signals(codec, positions=True),
         stock=Stock(positions=True),
@@ -343,6 +349,7 @@ THEOREMS = (
         "residues-without-positions",
         "Tokens that say their cell modulo M, without position features: exact in float32, one token a step",
         needs=Needs("no position features", scale="O(N²)", first=KNOWN),
+        cost=Cost({}, {"layers": 3, "heads": 1 + TAPES}, also="one token per step"),
         codec=lambda machine, length: _codec(machine, length, longest_input=MOST_INPUT),
         signals=lambda codec, _: signals(codec, positions=False),
         stock=Stock(positions=False),

@@ -25,10 +25,19 @@ from softmachine.languages.turing import (
 )
 from softmachine.languages.turing.picture import trace_lines
 from softmachine.packed import Coded, Codes
+from softmachine.theorems.cost import Expression, Term, either, parameter
 
 VERDICTS = {Verdict.ACCEPT: "ACC", Verdict.REJECT: "REJ", Verdict.HALT: "HALT"}
 MOST_TOKENS = 1 << 20
 """A vocabulary of more tokens is refused."""
+
+TAPES = parameter("K", "tapes", lambda codec: codec.machine.tapes)
+STATES = parameter("|Q|", "states", lambda codec: len(codec.machine.states))
+
+
+def by_tape(two_way: Term, otherwise: Term) -> Expression:
+    """A term for machines with two-way tapes, and one for those whose tapes have a left end."""
+    return either("for two-way tapes", lambda codec: codec.machine.tape is Tape.TWO_WAY, two_way, otherwise)
 
 
 @dataclass(frozen=True)

@@ -107,7 +107,7 @@ THEOREMS = (
         "S-RASP by an encoder that knows the length: average-hard attention, or softmax",
         "Simulating Hard Attention Using Soft Attention, Section 6; Strobl et al. 2024",
         Needs("position features i, i², 1/(i+1), i/(n+1), n, i·n", scale="O(n) to O(n²)", first="the length"),
-        "one head an attention, one for the mean of a prefix sum and one for each multiple of n that it can reach",
+        "one head per attention, one for the mean of a prefix sum and one for each multiple of n that it can reach",
         srasp.Program,
         ("hard", "soft"),
         codec=lambda program, _: SraspCodec(program),

@@ -12,8 +12,6 @@ is exact and rounding changes nothing.
 Needs: for an encoder the position features i/(n+1), (-1)^i, 1/(i+1), 1/(n-i+1), and i, i² for counts, and scale O(n);
 for a future-masked transformer 1/(i+1), (-1)^i, and i, i² for counts, and scale O(i²). Only what a formula uses is
 there. In the theorems' variant (b) the scale is 1, and features grow in its place.
-Costs: one head for since and until, two for previous, next and each count; two layers for each of these that is nested,
-three for counts.
 """
 
 from __future__ import annotations
@@ -22,6 +20,8 @@ from softmachine.errors import ConstructionError, Remedy
 from softmachine.languages import temporal as logic
 from softmachine.languages.temporal import Formula, Specification
 from softmachine.signals import Program
+from softmachine.theorems.cost import Cost
+from softmachine.theorems.temporal.cost import COUNT_DEPTH, COUNTS, DEPTH, NEIGHBOURS, POINTWISE, WIDTH, WITNESSES
 from softmachine.theorems.temporal.encoding import paper_name
 from softmachine.theorems.temporal.heads import Heads, Variant, Vision
 from softmachine.theorems.temporal.induction import PositionPredicate, program_of
@@ -70,10 +70,8 @@ def require_sight(formula: Formula, variant: Variant) -> None:
             )
 
 
-COST = (
-    "one head for since and until, two for previous, next and each count; two layers for each that is nested, three "
-    "for counts; width O(|φ|)"
-)
+HEADS = WITNESSES + 2 * NEIGHBOURS + 2 * COUNTS
+LAYERS = 2 * DEPTH + COUNT_DEPTH + POINTWISE
 
 
 def variant_theorem(
@@ -85,7 +83,7 @@ def variant_theorem(
         statement,
         f"{PAPER}, {reference}",
         needs,
-        COST,
+        Cost({}, {"heads": HEADS, "layers": LAYERS, "width": WIDTH}),
         Specification,
         ("hard", "soft"),
         codec=lambda source, _: TemporalCodec(source, vision is Vision.ENCODER),

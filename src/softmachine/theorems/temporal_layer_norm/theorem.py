@@ -16,8 +16,6 @@ of "Simulating Hard Attention Using Soft Attention"). Of counts:
 
 Needs: no position features but the formula's own predicates; layer norm. Exact arithmetic has comparisons, whose norms
 are ±1; hashes are irrational, and need float64 or balls.
-Costs: one head for each of previous, next, since and until; for counts one uniform head each, one for 1/(i+1) or
-1/(n-i+1), and a lookup for a predicate of a count; at most three layers for each that is nested.
 """
 
 from __future__ import annotations
@@ -35,9 +33,11 @@ from softmachine.signals.gadgets import gate
 from softmachine.signals.gadgets.hashing import look_up
 from softmachine.signals.gadgets.integers import by_signs
 from softmachine.signals.kinds import BIT
+from softmachine.theorems.cost import Cost
+from softmachine.theorems.temporal.cost import COUNTS, PREDICATES, WIDTH
 from softmachine.theorems.temporal.induction import program_of
 from softmachine.theorems.theorem import Needs
-from softmachine.theorems.unique_hard.theorem import UniqueHeads, positionless
+from softmachine.theorems.unique_hard.theorem import HEADS, LAYERS, UniqueHeads, positionless
 from softmachine.transformer.attention import Mask
 
 HALF = Fraction(1, 2)
@@ -106,8 +106,7 @@ THEOREMS = (
         "fully uniform: temporal logic with counting by hard attention and layer norm, no position features",
         "Revisiting Padded Transformer Expressivity, Figure 1 (†), layer norm without ε; Merrill and Sabharwal 2025",
         Needs("no position features but the formula's own predicates", also="layer norm"),
-        "one head for previous, next, since and until, one for each count and each 1/(i+1), one for each predicate of "
-        "a count; at most three layers for each that is nested; width O(|φ|)",
+        Cost({}, {"heads": HEADS + COUNTS + PREDICATES + 2, "layers": LAYERS, "width": WIDTH}),
         signals=lambda codec, _: signals(codec.source),
         steps=(
             "Symbols are looked up from the token; Boolean operators are units of a feed-forward layer.",

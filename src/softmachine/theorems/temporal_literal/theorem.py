@@ -11,17 +11,19 @@ looked up in is i from 0 on, which differs by 1 from the paper's and has a place
 Needs: for an encoder (i+1)/(n+1), (-1)^i, and i, i² for counts, at scale n+1 (a); or these, n+1, and for counts i(n+1)
 and i²(n+1), at scale 1 (b). For a future-masked transformer (-1)^i, and i, i² for counts, at scale (i+1)² (a); or
 (-1)^i and (i+1)² at scale 1, no counts (b).
-Costs: what the theorems that are not literal cost, and two uniform heads in at most two layers for each of 1/(i+1) and
-1/(n-i+1), one head in one layer for last alone.
+Besides the heads of the theorems that are not literal, there are two uniform heads in at most two layers for each of
+1/(i+1) and 1/(n-i+1), or one head in one layer for last alone.
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
 
+from softmachine.theorems.cost import Cost
+from softmachine.theorems.temporal.cost import WIDTH
 from softmachine.theorems.temporal.heads import Variant, Vision
 from softmachine.theorems.temporal.telling import PROPOSITION_11
-from softmachine.theorems.temporal.theorem import signals, variant_theorem
+from softmachine.theorems.temporal.theorem import HEADS, LAYERS, signals, variant_theorem
 from softmachine.theorems.theorem import Needs, Theorem
 
 
@@ -32,7 +34,7 @@ def _theorem(
     plain = variant_theorem(name, statement, reference, needs, rank, vision, unbounded=unbounded)
     return replace(
         plain,
-        cost=f"{plain.cost}; two uniform heads and at most two layers for each of 1/(i+1) and 1/(n-i+1)",
+        cost=Cost({}, {"heads": HEADS + 4, "layers": LAYERS + 2, "width": WIDTH + 4}),
         signals=lambda codec, attention: signals(
             codec.source, Variant(vision, attention == "soft", unbounded, literal=True)
         ),

@@ -11,7 +11,7 @@ written: every layer adds the move of one more token to it. So that r + 1 layers
 in binary after every r steps. The latest token that wrote to a cell is found by binary search, one bit of its position
 a layer.
 
-Needs: the length; position features ±bit k of i, for k < r. Costs: see :func:`.cost.cost`; about two tokens a step.
+Needs: the length; position features ±bit k of i, for k < r.
 
 What differs from the paper, for the better: two-way tapes (cells are numbers modulo 2^r, and -1 - x is x with every bit
 flipped), outputs with blanks in them, verdicts, runs of no step, machines that stop because no rule applies; 4 layers
@@ -28,7 +28,7 @@ from softmachine.languages.turing import TuringMachine
 from softmachine.signals import Program, Signal, constant, named, total
 from softmachine.signals.gadgets import all_of, is_place_zero
 from softmachine.signals.kinds import BIT, SIGN
-from softmachine.theorems.ternary import summary
+from softmachine.theorems.ternary import cost, summary
 from softmachine.theorems.ternary.blocks import Block, bits_to_spell, read_block
 from softmachine.theorems.ternary.cells import beginnings, count_cells, follow_moves, last_writes, read_symbols
 from softmachine.theorems.ternary.embedding import Positions, Words
@@ -141,7 +141,7 @@ THEOREMS = (
     _theorem(
         "ternary",
         "Brösamle and Eckstein: average-hard or soft attention, activations -1, 0 and 1, about two tokens a step",
-        cost="⌈r/2⌉ + 2r + 4 layers (⌈r/2⌉ + 3r + 7 with softmax) for r = ⌈log₂ length⌉, K + 1 heads, width O(K r)",
+        cost=cost.PLAIN,
         codec=lambda machine, length: TernaryCodec(machine, bits_for(length)),
         length="the number of tokens of prompt and run together",
         steps=STEPS,
@@ -151,7 +151,7 @@ THEOREMS = (
     _theorem(
         "ternary-summary",
         "the same with summaries: the run goes on from the configuration, and only the space counts",
-        cost="max(⌈r/2⌉ + 1, 6) + 2r + 3 layers (max(⌈r/2⌉ + 2, 9) + 3r + 5 with softmax), max(2K + 1, 5) heads",
+        cost=cost.SUMMARY,
         codec=lambda machine, length: TernaryCodec(machine, bits_for(length), summarises=True),
         length="the number of tokens of one segment: five times the cells in use, and some",
         steps=(*STEPS, "When the run is three times as long as its prompt, a summary is written: the next prompt."),

@@ -17,8 +17,7 @@ layer of gates: arguments fetch the bits of wires; a gate takes the mean of its 
 stands at the gate itself: (ones - θ + 1/2)/(K + 1) is positive exactly if there are enough ones, and nobody has to know
 K.
 
-Needs: i, i² and the positions of five neighbours as features. Costs: 1 layer p times, 3 layers, 2 layers as often as
-the circuit is deep; width 33; F_b from b = 2p + 1 on.
+Needs: i, i² and the positions of five neighbours as features.
 """
 
 from __future__ import annotations
@@ -33,7 +32,7 @@ from softmachine.signals.gadgets.bit_addresses import settled
 from softmachine.signals.gadgets.retrieval import Squared, here
 from softmachine.signals.gadgets.wiring import flag
 from softmachine.signals.kinds import BIT, integer
-from softmachine.theorems.circuit_evaluator.theorem import Reading, is_token
+from softmachine.theorems.circuit_evaluator.theorem import ADDRESS, DEPTH, Reading, is_token
 from softmachine.theorems.circuit_evaluator.tokens import (
     ARGUMENT,
     GATES,
@@ -44,6 +43,7 @@ from softmachine.theorems.circuit_evaluator.tokens import (
     ThresholdEvaluatorCodec,
     pointer_width,
 )
+from softmachine.theorems.cost import Cost, Expression
 from softmachine.theorems.theorem import Guide, Needs, Theorem
 from softmachine.transformer.attention import AVERAGE_HARD, Mask, Weighting, softmax
 from softmachine.transformer.features import I_SQUARED, Constant
@@ -182,6 +182,12 @@ GUIDE = (
     Guide("Once more", "Two layers for each layer of gates, as often as the circuit is deep.", ("layers of gates",)),
 )
 
+
+def cost(address: Expression, turns: Expression) -> Cost:
+    """The cost for numbers of p bits and turns of gates."""
+    return Cost({}, {"layers": address + 3 + 2 * turns, "width": 33, "precision": 2 * address + 1})
+
+
 THEOREMS = (
     Theorem(
         "threshold-evaluator",
@@ -192,7 +198,7 @@ THEOREMS = (
             scale="4⌈log₂ length⌉ + 8",
             also="F_b from b = 2⌈log₂ length⌉ + 1 on",
         ),
-        "1 layer p times, 3 layers, 2 layers repeated depth times, for T tokens and p = ⌈log₂ T⌉; width 33",
+        cost(ADDRESS, DEPTH),
         Circuit,
         ("hard", "soft"),
         codec=ThresholdEvaluatorCodec,

@@ -17,7 +17,8 @@ from functools import partial
 from softmachine.languages.turing import TuringMachine
 from softmachine.signals import Program
 from softmachine.theorems.crasp.averages import InRelation
-from softmachine.theorems.crasp.theorem import COST, UNIFORM, of_program
+from softmachine.theorems.crasp.cost import COST
+from softmachine.theorems.crasp.theorem import UNIFORM, of_program
 from softmachine.theorems.crasp.truth import Sign
 from softmachine.theorems.theorem import Theorem
 from softmachine.theorems.turing.tokens import CountingCodec

@@ -13,11 +13,13 @@ instance wide, and such a T is polynomial in n.
 **The evaluator** (Corollary 5.1) is that of ``circuit-evaluator`` or ``threshold-evaluator``: its layers, and now the
 number of its turns as well, depend on the length T only. Nothing in it knows the family: that is all in the tokens.
 
-Needs: ⟨C_n⟩ and the evaluator's features at every position. Costs: the evaluator's layers; ⌈log₂ T⌉ turns to read
-numbers, ⌈log₂ T⌉^d to evaluate.
+Needs: ⟨C_n⟩ and the evaluator's features at every position.
 """
 
 from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
 
 from softmachine.languages.circuit import Basis
 from softmachine.languages.family import Family
@@ -26,6 +28,7 @@ from softmachine.signals.gadgets.wiring import flag
 from softmachine.signals.primitives import token
 from softmachine.theorems.circuit_evaluator import theorem as plain
 from softmachine.theorems.circuit_evaluator.tokens import ONE
+from softmachine.theorems.cost import Cost, Expression, ceil_log2, largest, let, parameter
 from softmachine.theorems.shared.special_tokens import PAD
 from softmachine.theorems.theorem import Guide, Needs, Theorem
 from softmachine.theorems.threshold_evaluator import theorem as counting
@@ -73,6 +76,15 @@ _TURNS = Guide(
 )
 GUIDE = (_REDUCTION, _NUMBERS, _WIRES, _TURNS)
 
+
+def _cost(of: Callable[[Expression, Expression], Cost]) -> Cost:
+    """The cost of an evaluator of T tokens, which turns ⌈log₂ T⌉^d times."""
+    tokens = parameter("T", "positions (polynomial in n)", lambda codec: codec.positions_needed)
+    address = let("p", largest(2, ceil_log2(tokens)))
+    found = of(address, address ** parameter("d", "exponent of the family", lambda codec: codec.source.exponent))
+    return replace(found, exact={"positions": tokens})
+
+
 THEOREMS = (
     Theorem(
         "uniform-circuits",
@@ -83,7 +95,7 @@ THEOREMS = (
             scale="O(log T)",
             also="padding; any F_b from F_2 on",
         ),
-        "1 layer p times, 2 layers, 2 layers p^d times, for T = n^O(1) positions and p = ⌈log₂ T⌉; width 16p + 16",
+        _cost(plain.cost),
         Family,
         ("hard", "soft"),
         codec=FamilyCodec,
@@ -105,7 +117,7 @@ THEOREMS = (
             scale="4⌈log₂ T⌉ + 8",
             also="padding; F_b from b = 2⌈log₂ T⌉ + 1 on",
         ),
-        "1 layer p times, 3 layers, 2 layers p^d times, for T = n^O(1) positions and p = ⌈log₂ T⌉; width 33",
+        _cost(counting.cost),
         Family,
         ("hard", "soft"),
         codec=lambda family, length: FamilyCodec(family, length, Basis.TC),

@@ -6,8 +6,6 @@ position, or the leftmost of those behind it, needs no term for nearness. The pr
 that are strictly before.
 
 Needs: nothing of positions but the masks, and the predicates of the formula.
-Costs: one head for each of previous, next, since and until; for each that is nested one layer (next), two
-(previous) or three.
 Softmax takes the place of its heads with a term that breaks ties, which certificates give them (Lemma 8): that is
 Corollary 17, and Corollary 18 if only the past is seen.
 """
@@ -24,6 +22,8 @@ from softmachine.languages.linear import Linear, Relation
 from softmachine.languages.temporal import Formula, Specification, core, fragment
 from softmachine.signals import Program, Signal, attend, constant
 from softmachine.signals.gadgets import any_of, gate, rounded
+from softmachine.theorems.cost import Cost
+from softmachine.theorems.temporal.cost import DEPTH, ENDS, NEIGHBOURS, POINTWISE, WIDTH, WITNESSES
 from softmachine.theorems.temporal.encoding import paper_name
 from softmachine.theorems.temporal.induction import PositionPredicate, program_of
 from softmachine.theorems.temporal.telling import UNIQUE_HARD, tell
@@ -115,14 +115,16 @@ positionless = partial(
 )
 """A theorem of unique-hard attention, which has no position features but the formula's own predicates."""
 
+HEADS = WITNESSES + NEIGHBOURS + ENDS
+LAYERS = 3 * DEPTH + POINTWISE
+
 THEOREMS = (
     positionless(
         "unique-hard",
         "section 4.3: linear temporal logic by masked unique-hard attention, no position features",
         f"{PAPER}, section 4.3; Masked hard-attention transformers recognize exactly the star-free languages",
         Needs("no position features but the formula's own predicates", also="no counts"),
-        "one head for each of previous, next, since and until; for each that is nested one layer (next), two "
-        "(previous) or three; width O(|φ|)",
+        Cost({}, {"heads": HEADS, "layers": LAYERS, "width": WIDTH}),
         signals=lambda codec, _: signals(codec.source),
         steps=(
             "Symbols are looked up from the token; Boolean operators are units of a feed-forward layer.",
