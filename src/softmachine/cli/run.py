@@ -139,7 +139,7 @@ def _require_free(checkpoint: Path) -> None:
 
     require_free = engine_named("fast").require_free
     assert require_free is not None
-    require_free(checkpoint)
+    require_free(checkpoint, None)
 
 
 def command(

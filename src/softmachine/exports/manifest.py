@@ -15,9 +15,8 @@ from pathlib import Path, PurePosixPath
 from typing import Any, NoReturn
 
 from softmachine.errors import Place, SourceError, UsageError
+from softmachine.files import MARK, recover, write
 
-MARK = "softmachine.json"
-"""The file that tells that a folder is ours."""
 WEIGHTS = "model.safetensors"
 MOST_BYTES = 1 << 30
 """Larger files are not read."""
@@ -40,6 +39,8 @@ Facts = dict[str, Any]
 
 def is_saved(folder: Path) -> bool:
     """Whether a folder is a model of ours, or was one: what is missing of it, its reader says."""
+    if not (folder / MARK).is_file():
+        recover(folder)
     return (folder / MARK).is_file() or (folder / WEIGHTS).is_file()
 
 
@@ -56,7 +57,7 @@ def seal(folder: Path, facts: Mapping[str, object]) -> None:
         content = text.encode("utf-8")
     except UnicodeEncodeError as error:
         raise UsageError(f"a name has half a character, {text[error.start]!r}, which no file can hold") from None
-    (folder / MARK).write_bytes(content)
+    write(folder / MARK, content)
 
 
 def digest(facts: Mapping[str, object]) -> str:
@@ -94,6 +95,8 @@ def content(folder: Path, name: str) -> bytes:
     """
     path = folder / name
     try:
+        if not path.is_file():
+            recover(folder)
         if not path.is_file():
             hint = "it is not a folder that softmachine wrote, or a part of one"
             raise SourceError(f"the folder has no {name}", place=Place(str(folder)), hint=hint)

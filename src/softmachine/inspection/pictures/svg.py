@@ -7,7 +7,7 @@ from html import escape
 from pathlib import Path
 from unicodedata import east_asian_width
 
-from softmachine.files import write_text
+from softmachine.files import write
 from softmachine.text import printable
 
 SIZE = 12.0
@@ -32,7 +32,7 @@ class Picture:
         Raises:
             UsageError: If there is something already, or it cannot be written.
         """
-        write_text(Path(file), self.svg)
+        write(Path(file), self.svg)
 
     def _repr_svg_(self) -> str:
         return self.svg
