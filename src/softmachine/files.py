@@ -21,7 +21,7 @@ import json
 import os
 import shutil
 import tempfile
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path, PurePosixPath
 
@@ -30,8 +30,6 @@ from softmachine.errors import Remedy, UsageError
 MARK = "softmachine.json"
 """The file that makes a folder one of ours: the first to be moved out, and the last to be moved in."""
 AWAY = "move it away, or choose another folder"
-MAX_LINE = 1 << 26
-"""The bytes of the longest line of a log."""
 _PREFIX, _NEW, _OLD, _MOVES = ".softmachine.", "new", "old", "moves.json"
 
 
@@ -81,14 +79,19 @@ def new_file(path: Path, *, force: bool | None = None) -> Iterator[Path]:
         UsageError: If something is there, or the file cannot be written.
     """
     place = Path(os.path.realpath(path)) if force else path
-    with _reporting(path):
+    with reporting(path):
         require_new(path, force=force)
         with _scratch(place.parent) as scratch:
             made = scratch / _NEW / path.name
             yield made
             _sync(made)
             require_new(path, force=force)
-            _place(made, place, replace=bool(force))
+            try:
+                made.replace(place) if force else place.hardlink_to(made)  # a link fails if something is there
+            except OSError as error:
+                if force or isinstance(error, FileExistsError):
+                    raise
+                made.replace(place)  # there are file systems without links
             _sync(place.parent)
 
 
@@ -104,11 +107,12 @@ def new_folder(folder: Path, own: Callable[[], Iterable[str]] = tuple) -> Iterat
         UsageError: If a file that may not go has a name that is needed, or the folder cannot be written.
     """
     place = Path(os.path.realpath(folder))
-    made = _missing(place.parent)
-    with _reporting(folder):
+    made = [parent for parent in place.parents if not parent.exists()]
+    with reporting(folder):
         try:
             exists = place.is_dir()
-            make_folder(place.parent)
+            for parent in reversed(made):
+                make_folder(parent)
             with _scratch(place if exists else place.parent) as scratch:
                 new = scratch / _NEW
                 yield new
@@ -124,16 +128,18 @@ def new_folder(folder: Path, own: Callable[[], Iterable[str]] = tuple) -> Iterat
             _unmake(made)
 
 
-@contextmanager
-def temporary_folder(within: Path | None = None) -> Iterator[Path]:
-    """A folder for files that nobody keeps, in another folder or where the system has such files."""
-    with tempfile.TemporaryDirectory(dir=within) as folder:
-        yield Path(folder)
+temporary_folder = tempfile.TemporaryDirectory
+"""A folder for files that nobody keeps."""
 
 
 def make_folder(folder: Path, mode: int = 0o777) -> None:
-    """Make a folder and those above it, unless it is there."""
-    folder.mkdir(parents=True, exist_ok=True, mode=mode)
+    """Make a folder and those above it, unless it is there.
+
+    Raises:
+        UsageError: If that is not possible.
+    """
+    with reporting(folder):
+        folder.mkdir(parents=True, exist_ok=True, mode=mode)
 
 
 def remove(path: Path) -> None:
@@ -149,11 +155,11 @@ def recover(folder: Path) -> None:
     Raises:
         UsageError: If that is not possible; it says where the files are.
     """
-    with _reporting(folder):
+    with reporting(folder):
         for scratch in Path(os.path.realpath(folder)).glob(f"{_PREFIX}????????"):
-            if not scratch.is_symlink() and (scratch / _NEW).is_dir():
-                with _locked(scratch) as alone:
-                    if alone:
+            if not scratch.is_symlink() and os.access(scratch, os.X_OK) and (scratch / _NEW).is_dir():
+                with suppress(FileNotFoundError), _opened(scratch) as handle:
+                    if _lock(handle):
                         _discard(scratch)
 
 
@@ -172,7 +178,7 @@ class Log:
         if not os.path.lexists(path):
             write(path, first)
         self.path, self._end = path, 0
-        with _reporting(path):
+        with reporting(path):
             self._file = path.open("r+b", buffering=0)
         if _lock(self._file.fileno()) is False:
             self._file.close()
@@ -182,8 +188,8 @@ class Log:
         """The lines, each with its line feed; without what a crash has torn. Lines are appended after the last one."""
         self._end = 0
         with self.path.open("rb") as file:
-            while line := file.readline(MAX_LINE):
-                if not line.endswith(b"\n") and len(line) < MAX_LINE:
+            for line in file:
+                if not line.endswith(b"\n"):
                     return
                 yield line
                 self._end += len(line)
@@ -194,7 +200,7 @@ class Log:
         Raises:
             UsageError: If it cannot be written; then it is not in the file, or it is torn.
         """
-        with _reporting(self.path):
+        with reporting(self.path):
             self._file.truncate(self._end)
             self._file.seek(self._end)
             left = memoryview(line)
@@ -209,12 +215,12 @@ class Log:
 
 
 @contextmanager
-def _reporting(path: Path) -> Iterator[None]:
+def reporting(path: Path) -> Iterator[None]:
     """Report errors of the system as errors of the request; those in a scratch folder are reported for its target."""
     try:
         yield
     except OSError as error:
-        if any(_is_scratch(part) for part in path.parts):
+        if any(part.startswith(_PREFIX) and len(part) == len(_PREFIX) + 8 for part in path.parts):
             raise
         raise UsageError(f"cannot write {path}: {error.strerror or error}") from None
 
@@ -223,7 +229,8 @@ def _reporting(path: Path) -> Iterator[None]:
 def _scratch(parent: Path) -> Iterator[Path]:
     """A locked scratch folder with an empty folder ``new`` in it; it is removed at the end."""
     scratch = Path(tempfile.mkdtemp(prefix=_PREFIX, dir=parent))
-    with _locked(scratch):
+    with _opened(scratch) as handle:
+        _lock(handle)
         try:
             (scratch / _NEW).mkdir()
             yield scratch
@@ -232,14 +239,14 @@ def _scratch(parent: Path) -> Iterator[Path]:
 
 
 @contextmanager
-def _locked(folder: Path) -> Iterator[bool | None]:
-    """Lock a folder; see :func:`_lock`."""
-    handle = os.open(folder, os.O_RDONLY) if os.name != "nt" else -1
+def _opened(path: Path) -> Iterator[int]:
+    """The descriptor of a file or folder; Windows has none of folders."""
+    folder = path.is_dir()
+    handle = os.open(os.devnull if folder and os.name == "nt" else path, os.O_RDONLY if folder else os.O_RDWR)
     try:
-        yield _lock(handle)
+        yield handle
     finally:
-        if handle >= 0:
-            os.close(handle)
+        os.close(handle)
 
 
 def _lock(handle: int) -> bool | None:
@@ -257,26 +264,8 @@ def _lock(handle: int) -> bool | None:
 
 def _sync(path: Path) -> None:
     """Flush a file or the entries of a folder to disk; there are systems that cannot do so with folders."""
-    folder = path.is_dir()
-    with suppress(OSError) if folder else nullcontext():
-        handle = os.open(path, os.O_RDONLY if folder else os.O_RDWR)
-        try:
-            os.fsync(handle)
-        finally:
-            os.close(handle)
-
-
-def _place(made: Path, path: Path, *, replace: bool) -> None:
-    """Give a file its name; if nothing may be replaced, without a moment in which it could take that of another."""
-    try:
-        if not replace:
-            path.hardlink_to(made)
-            return
-    except FileExistsError:
-        raise
-    except OSError:  # there are file systems without links
-        pass
-    made.replace(path)
+    with suppress(OSError) if path.is_dir() else nullcontext(), _opened(path) as handle:
+        os.fsync(handle)
 
 
 def _exchange(folder: Path, scratch: Path, own: list[str]) -> None:
@@ -286,12 +275,13 @@ def _exchange(folder: Path, scratch: Path, own: list[str]) -> None:
         UsageError: If something is in the way.
     """
     place = scratch.parent
-    gone, come = sorted(own, key=_is_mark, reverse=True), sorted(_files(scratch / _NEW), key=_is_mark)
+    gone = sorted(own, key=lambda name: not name.endswith(MARK))
+    come = sorted(_files(scratch / _NEW), key=lambda name: name.endswith(MARK))
     _require_room(folder, come, gone)
-    missing = sorted({str(part) for part in _above(come) if not _is_folder(place / part)}, reverse=True)
+    missing = sorted({str(part) for part in _above(come) if not (place / part).is_dir()}, reverse=True)
     write(scratch / _MOVES, json.dumps([gone, come, missing]))
     _sync(place)
-    moves = _moves(scratch, gone, come)
+    moves = _moves(scratch, gone, come, missing)
     for source, target in moves:
         target.parent.mkdir(parents=True, exist_ok=True)
         source.replace(target)
@@ -307,8 +297,11 @@ def _discard(scratch: Path) -> None:
     """
     place, listed = scratch.parent, scratch / _MOVES
     if listed.exists():
-        gone, come, missing = json.loads(listed.read_bytes())
-        moves = _moves(scratch, gone, come)
+        try:
+            gone, come, missing = json.loads(listed.read_bytes())
+            moves = _moves(scratch, gone, come, missing)
+        except (ValueError, TypeError) as error:
+            raise UsageError(f"{listed} is damaged: {error}", hint=AWAY) from None
         for part in (moves[len(gone) :], moves[: len(gone)]):
             for source, target in reversed(part):
                 if os.path.lexists(target) and not os.path.lexists(source):
@@ -320,17 +313,17 @@ def _discard(scratch: Path) -> None:
     shutil.rmtree(scratch, ignore_errors=True)
 
 
-def _moves(scratch: Path, gone: Iterable[str], come: Iterable[str]) -> list[tuple[Path, Path]]:
-    """What is moved, and where to.
+def _moves(scratch: Path, gone: list[str], come: list[str], missing: list[str]) -> list[tuple[Path, Path]]:
+    """What is moved, and where to, after the missing folders are made.
 
     Raises:
-        UsageError: If a path is not inside of the folder: a list that somebody else wrote moves nothing elsewhere.
+        ValueError: If a path is not inside of the folder: a list that somebody else wrote moves nothing elsewhere.
     """
     place, new, old = scratch.parent, scratch / _NEW, scratch / _OLD
     moves = [(place / name, old / name) for name in gone] + [(new / name, place / name) for name in come]
-    for path in (path for move in moves for path in move):
+    for path in (*(path for move in moves for path in move), *(place / name for name in missing)):
         if not path.is_relative_to(place) or os.path.realpath(path.parent) != str(path.parent):
-            raise UsageError(f"{scratch} is damaged: {path} is not in {place}", hint=AWAY)
+            raise ValueError(f"{path} is not in {place}")
     return moves
 
 
@@ -342,14 +335,6 @@ def _finish(scratch: Path, moves: Iterable[tuple[Path, Path]]) -> None:
     _sync(scratch)
 
 
-def _is_scratch(name: str) -> bool:
-    return name.startswith(_PREFIX) and len(name) == len(_PREFIX) + 8
-
-
-def _is_mark(name: str) -> bool:
-    return PurePosixPath(name).name == MARK
-
-
 def _files(folder: Path) -> list[str]:
     return [path.relative_to(folder).as_posix() for path in folder.rglob("*") if not path.is_dir()]
 
@@ -359,31 +344,13 @@ def _above(names: Iterable[str]) -> set[PurePosixPath]:
     return {part for name in names for part in PurePosixPath(name).parents[:-1]}
 
 
-def _require_room(folder: Path, come: Iterable[str], gone: Iterable[str]) -> None:
+def _require_room(folder: Path, come: Iterable[str], gone: Collection[str]) -> None:
     """Complain if something that is not ours would be in the way of the new files."""
-    ours = set(gone)
     for name in map(PurePosixPath, come):
-        above = [part for part in name.parents[:-1] if os.path.lexists(folder / part) and not _is_folder(folder / part)]
-        itself = [name] if os.path.lexists(folder / name) else []
-        for part in (*above, *itself):
-            if str(part) not in ours:
+        for part in (*name.parents[:-1], name):
+            blocked = part == name or (folder / part).is_symlink() or not (folder / part).is_dir()
+            if blocked and os.path.lexists(folder / part) and str(part) not in gone:
                 raise UsageError(f"{folder / part} was not written by softmachine, and is in the way", hint=AWAY)
-
-
-def _is_folder(path: Path) -> bool:
-    return path.is_dir() and not path.is_symlink()
-
-
-def _missing(folder: Path) -> list[Path]:
-    """The folders that have to be made for a folder to be there, the deepest first.
-
-    Raises:
-        UsageError: If something above is not a folder.
-    """
-    for parent in (folder, *folder.parents):
-        if parent.exists() and not parent.is_dir():
-            raise UsageError(f"cannot write {folder}: {parent} is not a folder")
-    return [parent for parent in (folder, *folder.parents) if not parent.exists()]
 
 
 def _unmake(folders: Iterable[Path]) -> None:

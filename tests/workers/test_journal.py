@@ -90,7 +90,7 @@ def test_another_sweep_is_named(path: Path, name: str, value: object) -> None:
 
 
 def test_a_folder_and_a_place_that_is_not_there_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(SoftmachineError, match="is no file"):
+    with pytest.raises(SoftmachineError, match="Is a directory"):
         Journal(tmp_path, ABOUT)
     with pytest.raises(SoftmachineError, match="there is no folder"):
         Journal(tmp_path / "nowhere" / "journal", ABOUT)

@@ -53,7 +53,7 @@ def looped(machine: TuringMachine, steps: int, rounds: int) -> float | None:
     if with_c is None or machine.tapes != 1 or machine.tape is not Tape.TWO_WAY:
         return None
     with temporary_folder() as scratch:
-        source, program = scratch / "machine.c", scratch / "machine"
+        source, program = Path(scratch) / "machine.c", Path(scratch) / "machine"
         write(source, _text(machine))
         made = subprocess.run([with_c, "-O2", "-o", program, source], capture_output=True, check=False)
         if made.returncode:

@@ -6,6 +6,7 @@ import importlib.util
 import time
 from collections.abc import Callable, Iterator
 from functools import partial
+from pathlib import Path
 
 from softmachine import api
 from softmachine.bench.c_loop import compiler, looped
@@ -76,7 +77,7 @@ def _generated(source: str) -> tuple[float | None, tuple[str, ...]]:
     if importlib.util.find_spec("torch") is None or importlib.util.find_spec("transformers") is None:
         return None, ("there is no torch, so no generate() to compare with",)
     with temporary_folder() as scratch:
-        folder = scratch / "model"
+        folder = Path(scratch) / "model"
         api.export(source, folder, length=STOCK_POSITIONS)
         import torch
         from transformers import AutoModelForCausalLM, AutoTokenizer

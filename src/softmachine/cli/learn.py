@@ -191,7 +191,7 @@ def command(
     settings = shapes.grid(task, schedule, _names(positions))
     kept.require(settings, cluster)
     with temporary_folder() as scratch:
-        folder = kept.folder or (scratch if kept.save or kept.probes else None)  # weights come from a folder
+        folder = kept.folder or (Path(scratch) if kept.save or kept.probes else None)  # weights come from a folder
         records = training.trained(settings, folder, workers, cluster, output)
         beside = _written(kept, item, settings[0], records, folder, output)
     _answer(records, beside, kept.files, output)

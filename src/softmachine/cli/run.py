@@ -115,7 +115,9 @@ class Execution(Group):
         if self.seed and not (self.sample or self.audit):
             raise UsageError("--seed is for --sample and --audit", hint=Remedy("leave it out", seed=None))
         if self.checkpoint and self.engine != "dense":
-            _require_free(self.checkpoint)
+            from softmachine.engines.fast.saved_run import require_free
+
+            require_free(self.checkpoint)
 
     def running(self, model: Model, text: str) -> Running:
         """A run that has not begun."""
@@ -131,15 +133,6 @@ class Execution(Group):
             resume=self.resume,
             verify=self.verify,
         )
-
-
-def _require_free(checkpoint: Path) -> None:
-    """Nothing else may be where a run is to be saved."""
-    from softmachine.engines.engine import engine_named
-
-    require_free = engine_named("fast").require_free
-    assert require_free is not None
-    require_free(checkpoint, None)
 
 
 def command(

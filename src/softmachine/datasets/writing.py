@@ -7,9 +7,9 @@ import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from importlib.util import find_spec
-from io import StringIO
 from itertools import chain
 from pathlib import Path
+from types import SimpleNamespace
 
 from softmachine.datasets.row import Row
 from softmachine.errors import UsageError
@@ -87,13 +87,8 @@ def _jsonl(rows: Iterable[Row], file: Path) -> None:
 def _csv(rows: Iterable[Row], file: Path) -> None:
     """Columns as in JSONL; lists of tokens are JSON in their cells, and a cell is empty where there is nothing."""
     values = ([_cell(value) for value in row.to_json().values()] for row in rows)
-    write(file, map(_csv_line, chain([Row.__dataclass_fields__], values)))
-
-
-def _csv_line(values: Iterable[object]) -> str:
-    line = StringIO()
-    csv.writer(line, lineterminator="\n").writerow(values)
-    return line.getvalue()
+    table = csv.writer(SimpleNamespace(write=str), lineterminator="\n")  # writerow returns what write returns
+    write(file, map(table.writerow, chain([Row.__dataclass_fields__], values)))
 
 
 def _cell(value: object) -> object:

@@ -31,25 +31,18 @@ def require_free(folder: Path, *, force: bool) -> None:
     Raises:
         UsageError: If so.
     """
-    try:
-        _require_free(folder, force)
-    except OSError as error:
-        raise UsageError(f"cannot write {folder}: {error.strerror or error}") from None
-
-
-def _require_free(folder: Path, force: bool) -> None:
-    if not folder.exists():
-        return
-    if not folder.is_dir():
-        raise UsageError(f"{folder} exists already, and is not a folder", hint="choose another name")
-    if not force:
-        raise UsageError(
-            f"{folder} exists already", hint=Remedy("choose another name, or {} to replace it", force=True)
-        )
-    files.recover(folder)
-    if any(folder.iterdir()) and _marked(folder) is None:
-        raise UsageError(f"{folder} exists already", hint="only models that softmachine wrote are replaced")
-    _unchanged(folder)
+    with files.reporting(folder):
+        if not folder.exists():
+            return
+        if not folder.is_dir():
+            raise UsageError(f"{folder} exists already, and is not a folder", hint="choose another name")
+        if not force:
+            hint = Remedy("choose another name, or {} to replace it", force=True)
+            raise UsageError(f"{folder} exists already", hint=hint)
+        files.recover(folder)
+        if any(folder.iterdir()) and _marked(folder) is None:
+            raise UsageError(f"{folder} exists already", hint="only models that softmachine wrote are replaced")
+        _unchanged(folder)
 
 
 def written(folder: Path) -> list[Path]:

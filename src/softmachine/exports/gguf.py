@@ -49,8 +49,8 @@ def fill(model: Model, folder: Path, length: int, dtype: str, dialogue: Dialogue
     """Put ``model.gguf`` into a folder, after transformers has run the same weights; see :data:`.writing.Fill`."""
     tell("placing the weights")
     placed = llama(lower(model, length), dtype)
-    with temporary_folder(folder) as scratch:
-        facts = checkpoint.new_checkpoint(placed, scratch, dtype, dialogue, every_format=False, tell=tell)
+    with temporary_folder(dir=folder) as scratch:
+        facts = checkpoint.new_checkpoint(placed, Path(scratch), dtype, dialogue, every_format=False, tell=tell)
     _write_file(model.name, placed, folder / FILE, dialogue)
     return Filled(placed, "llama (GGUF)", *facts, _MANUAL)
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from softmachine import __version__
 from softmachine.errors import Place, SourceError, UsageError
-from softmachine.files import make_folder, remove, write
+from softmachine.files import remove, write
 from softmachine.learn.data import corpus_of
 from softmachine.learn.settings import Setting
 
@@ -37,18 +37,6 @@ def require_torch() -> None:
         raise UsageError(
             "learning needs torch, which is not installed", hint="pip install 'softmachine[learn]'"
         ) from None
-
-
-def require_folder(folder: Path) -> None:
-    """Make a folder for runs, if it is not there.
-
-    Raises:
-        UsageError: If that cannot be.
-    """
-    try:
-        make_folder(folder)
-    except OSError as error:
-        raise UsageError(f"cannot write to the folder {folder}: {error.strerror or error}") from None
 
 
 def run(setting: Setting, folder: Path | None = None, watch: Watch = lambda _: None) -> tuple[Record, Decoder]:

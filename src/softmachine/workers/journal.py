@@ -35,8 +35,6 @@ class Journal:
         self.path = path
         self.parts: dict[int, Part] = {}
         header = {"format": FORMAT, "version": VERSION, "about": json.loads(json.dumps(dict(about)))}
-        if path.exists() and not path.is_file():
-            raise SourceError("is no file", place=Place(str(path)))
         self._log = Log(path, _sealed(header))
         try:
             self._read_parts(header)

@@ -248,10 +248,8 @@ def resume(task: Task, file: Path) -> FastRun:
 
 def require_free(file: Path, run: Execution | None) -> None:
     """Complain if a file is there that saving a run, if it is known yet, would destroy."""
-    if isinstance(run, FastRun) and not isinstance(run.run, OneReading):
-        saved_run.require_free(file, run.run, run.max_steps)
-    else:
-        saved_run.require_free(file)
+    fast = run if isinstance(run, FastRun) else None
+    saved_run.require_free(file, fast.run if fast else None, fast.max_steps if fast else None)
 
 
 def quick(task: Task) -> bool:

@@ -120,11 +120,19 @@ def save(run: FastPass | SegmentedPass, path: Path, steps: int = 0, context: int
     common = {"model": run.engine.digest, "steps": str(steps)} | ({"context": str(context)} if context else {})
     common |= {what: json.dumps(sorted(names)) for what, names in less.items()}
     common |= {"weights": run.engine.identity, "input": _input(run)}
-    if isinstance(run, SegmentedPass):
-        # What was said says it all: the present segment is read again.
-        _save(path, _packed("said", run.lasting()), common | {"format": SEGMENTS_FORMAT, "prompt": _prompt(run)})
+    if isinstance(run, SegmentedPass):  # the present segment is read again, so that its tokens suffice
+        arrays, own = _packed("said", run.lasting()), {"format": SEGMENTS_FORMAT, "prompt": _input(run)}
     else:
-        _save(path, _whole(run), common | {"format": FORMAT, "prompt": str(run.prompt)})
+        arrays, own = _whole(run), {"format": FORMAT, "prompt": str(run.prompt)}
+    try:
+        content = _written(arrays, {**common, **own, "checksum": _checksum(arrays)})
+        write(Path(os.path.realpath(path)), content, force=True)  # a link stays a link
+    except UsageError as problem:
+        raise SourceError(
+            f"the checkpoint cannot be written: {problem.message}",
+            place=Place(str(path)),
+            hint="the last one, if there is one, is as it was",
+        ) from None
 
 
 def _whole(run: FastPass) -> Arrays:
@@ -162,28 +170,11 @@ def _unpacked(name: str, arrays: Arrays, like: FastPass) -> Packed[str]:
     return packed
 
 
-def _prompt(run: SegmentedPass) -> str:
-    return hashlib.sha256(json.dumps(run.first_prompt).encode()).hexdigest()
-
-
 def _input(run: FastPass | SegmentedPass) -> str:
     """A hash of the prompt."""
     if isinstance(run, SegmentedPass):
-        return _prompt(run)
+        return hashlib.sha256(json.dumps(run.first_prompt).encode()).hexdigest()
     return hashlib.sha256(run.tokens.between(0, run.prompt).astype(np.int64).tobytes()).hexdigest()
-
-
-def _save(path: Path, arrays: Arrays, header: dict[str, str]) -> None:
-    """Write a file in one piece."""
-    header["checksum"] = _checksum(arrays)
-    try:
-        write(Path(os.path.realpath(path)), _written(arrays, header), force=True)  # a link stays a link
-    except UsageError as problem:
-        raise SourceError(
-            f"the checkpoint cannot be written: {problem.message}",
-            place=Place(str(path)),
-            hint="the last one, if there is one, is as it was",
-        ) from None
 
 
 def _written(arrays: Arrays, header: dict[str, str]) -> Iterator[bytes | memoryview]:
@@ -262,7 +253,7 @@ def _adopt(run: FastPass | SegmentedPass, header: dict[str, str], arrays: Arrays
                 Remedy(f"go on with those, while the run fits in them: {{}}; or {START_ANEW}", context=before),
             )
         raise _RefusedError("is of another model, or of another version of softmachine")
-    prompt = _prompt(run) if isinstance(run, SegmentedPass) else str(run.prompt)
+    prompt = _input(run) if isinstance(run, SegmentedPass) else str(run.prompt)
     if header.get("prompt") != prompt:
         raise _RefusedError("is of a run on another input")
     if isinstance(run, SegmentedPass):
