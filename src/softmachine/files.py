@@ -30,7 +30,9 @@ from softmachine.errors import Remedy, UsageError
 MARK = "softmachine.json"
 """The file that makes a folder one of ours: the first to be moved out, and the last to be moved in."""
 AWAY = "move it away, or choose another folder"
-_PREFIX, _NEW, _OLD, _MOVES = ".softmachine.", "new", "old", "moves.json"
+SCRATCH = ".softmachine."
+"""How the names of scratch folders begin."""
+_NEW, _OLD, _MOVES = "new", "old", "moves.json"
 
 
 def require_new(path: Path, *, force: bool | None = None) -> None:
@@ -156,7 +158,7 @@ def recover(folder: Path) -> None:
         UsageError: If that is not possible; it says where the files are.
     """
     with reporting(folder):
-        for scratch in Path(os.path.realpath(folder)).glob(f"{_PREFIX}????????"):
+        for scratch in Path(os.path.realpath(folder)).glob(f"{SCRATCH}????????"):
             if not scratch.is_symlink() and os.access(scratch, os.X_OK) and (scratch / _NEW).is_dir():
                 with suppress(FileNotFoundError), _opened(scratch) as handle:
                     if _lock(handle):
@@ -187,7 +189,7 @@ class Log:
     def lines(self) -> Iterator[bytes]:
         """The lines, each with its line feed; without what a crash has torn. Lines are appended after the last one."""
         self._end = 0
-        with self.path.open("rb") as file:
+        with reporting(self.path), self.path.open("rb") as file:
             for line in file:
                 if not line.endswith(b"\n"):
                     return
@@ -201,12 +203,12 @@ class Log:
             UsageError: If it cannot be written; then it is not in the file, or it is torn.
         """
         with reporting(self.path):
-            self._file.truncate(self._end)
-            self._file.seek(self._end)
-            left = memoryview(line)
+            handle, left = self._file.fileno(), memoryview(line)
+            os.ftruncate(handle, self._end)
+            os.lseek(handle, self._end, os.SEEK_SET)
             while left:
-                left = left[self._file.write(left) :]
-            os.fsync(self._file.fileno())
+                left = left[os.write(handle, left) :]
+            os.fsync(handle)
         self._end += len(line)
 
     def close(self) -> None:
@@ -220,7 +222,7 @@ def reporting(path: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        if any(part.startswith(_PREFIX) and len(part) == len(_PREFIX) + 8 for part in path.parts):
+        if any(part.startswith(SCRATCH) and len(part) == len(SCRATCH) + 8 for part in path.parts):
             raise
         raise UsageError(f"cannot write {path}: {error.strerror or error}") from None
 
@@ -228,7 +230,7 @@ def reporting(path: Path) -> Iterator[None]:
 @contextmanager
 def _scratch(parent: Path) -> Iterator[Path]:
     """A locked scratch folder with an empty folder ``new`` in it; it is removed at the end."""
-    scratch = Path(tempfile.mkdtemp(prefix=_PREFIX, dir=parent))
+    scratch = Path(tempfile.mkdtemp(prefix=SCRATCH, dir=parent))
     with _opened(scratch) as handle:
         _lock(handle)
         try:
