@@ -16,6 +16,7 @@ import signal
 import stat
 import subprocess
 import sys
+import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import closing, suppress
@@ -63,7 +64,9 @@ def test_a_file_appears_whole_as_any_new_file_would(tmp_path: Path) -> None:
 
 
 def test_content_is_text_bytes_or_parts(tmp_path: Path) -> None:
-    for number, content in enumerate(("né", b"n\xc3\xa9", iter(["n", b"\xc3", memoryview(b"\xa9")]))):
+    parts: list[str | bytes | memoryview] = ["n", b"\xc3", memoryview(b"\xa9")]
+    contents: list[str | bytes | list[str | bytes | memoryview]] = ["né", b"n\xc3\xa9", parts]
+    for number, content in enumerate(contents):
         write(tmp_path / str(number), content)
         assert (tmp_path / str(number)).read_text(encoding="utf-8") == "né"
 
@@ -275,6 +278,16 @@ class NewLog(AppendedLine):
         return everything(self.folder)
 
 
+@pytest.fixture
+def memory(tmp_path: Path) -> Iterator[Path]:
+    """A folder in memory, where the system has one: hundreds of files that are flushed to disk take minutes."""
+    if not os.access("/dev/shm", os.W_OK):
+        yield tmp_path
+        return
+    with tempfile.TemporaryDirectory(dir="/dev/shm") as folder:
+        yield Path(folder)
+
+
 CASES = [NewFile, ReplacedFile, NewFolder, EmptyFolder, ReplacedFolder, AppendedLine, NewLog]
 
 
@@ -331,10 +344,10 @@ def after(kind: type[Case], folder: Path) -> dict[str, str]:
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="processes are killed by forking")
 @pytest.mark.parametrize("kind", CASES)
-def test_a_process_that_is_killed_at_any_call_leaves_the_old_or_the_new(kind: type[Case], tmp_path: Path) -> None:
-    whole, found = after(kind, tmp_path / "whole"), set()
+def test_a_process_that_is_killed_at_any_call_leaves_the_old_or_the_new(kind: type[Case], memory: Path) -> None:
+    whole, found = after(kind, memory / "whole"), set()
     for number in count(1):
-        case = kind(tmp_path / str(number))
+        case = kind(memory / str(number))
         if not killed(case, number):
             break
         left = case.restored()
@@ -358,12 +371,12 @@ def succeeds(case: Case) -> bool:
 @pytest.mark.parametrize("forever", [False, True])
 @pytest.mark.parametrize("kind", CASES)
 def test_a_call_that_fails_leaves_the_old_or_the_new(
-    kind: type[Case], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, forever: bool
+    kind: type[Case], memory: Path, monkeypatch: pytest.MonkeyPatch, forever: bool
 ) -> None:
     """Once, or from then on: a disk that does nothing any more cannot even be tidied, until it works again."""
-    whole, failures = after(kind, tmp_path / "whole"), 0
+    whole, failures = after(kind, memory / "whole"), 0
     for number in count(1):
-        case, made = kind(tmp_path / str(number)), 0
+        case, made = kind(memory / str(number)), 0
 
         def fail(at: int, number: int = number) -> None:
             nonlocal made
@@ -820,7 +833,7 @@ ACTIONS = {
     "onnx": "sm.export(model, here / 'onnx', to='onnx', length=16)",
     "gguf": "sm.export('parity', here / 'gguf', to='gguf', length=32)",
     "gpt2": "sm.export('parity', here / 'gpt2', to='gpt2', length=32)",
-    "dataset": "for name in ('d.jsonl', 'd.csv', 'd.parquet'): sm.dataset('parity', up_to=3).write(here / name)",
+    "dataset": "for name in ('d.jsonl', 'd.csv', 'd.parquet'): sm.dataset('parity', up_to=3).save(here / name)",
     "page": "sm.page(sm.run('parity', '01'), here / 'page.html')",
     "figure": "from softmachine.measure.figures import picture\nwith picture(here / 'f.png', 2, 2): pass",
 }
