@@ -30,9 +30,8 @@ from softmachine.errors import Remedy, UsageError
 MARK = "softmachine.json"
 """The file that makes a folder one of ours: the first to be moved out, and the last to be moved in."""
 AWAY = "move it away, or choose another folder"
-SCRATCH = ".softmachine."
-"""How the names of scratch folders begin."""
-_NEW, _OLD, _MOVES = "new", "old", "moves.json"
+SCRATCH, _NEW, _OLD, _MOVES = ".softmachine.", "new", "old", "moves.json"
+"""How the names of scratch folders begin, and what they hold: new files, old files, and the list of moves."""
 
 
 def require_new(path: Path, *, force: bool | None = None) -> None:

@@ -40,8 +40,7 @@ def require_free(folder: Path, *, force: bool) -> None:
             hint = Remedy("choose another name, or {} to replace it", force=True)
             raise UsageError(f"{folder} exists already", hint=hint)
         files.recover(folder)
-        foreign = (path for path in folder.iterdir() if not path.name.startswith(files.SCRATCH))
-        if any(foreign) and _marked(folder) is None:
+        if any(not path.name.startswith(files.SCRATCH) for path in folder.iterdir()) and _marked(folder) is None:
             raise UsageError(f"{folder} exists already", hint="only models that softmachine wrote are replaced")
         _unchanged(folder)
 
