@@ -1,15 +1,37 @@
-"""Single files that are written: whole or not at all, and never in the place of something else."""
+"""The only module that writes files and folders: whole or not at all, and never in the place of something else.
+
+``tests/test_files.py`` reads the syntax tree of every other module and rejects any other way of writing.
+
+**Whole or not at all.** Content goes into a scratch folder beside its target (``.softmachine.`` and eight random
+characters), is flushed to disk, and is moved into place by one system call: a hard link where nothing may be replaced,
+a rename otherwise. Libraries that write files themselves write into the scratch folder (:func:`new_file`,
+:func:`new_folder`). A process that is killed leaves the old file or the whole new one, and perhaps its scratch folder.
+
+**Folders that exist** keep their inode, links to them and the files of others, so that replacing our files in them
+takes several moves. They are listed in the scratch folder before the first one is made. Whoever finds such a list that
+belongs to no running process undoes its moves (:func:`recover`), as SQLite does with a hot journal.
+
+**Append-only files** (:class:`Log`) are the exception to scratch folders: every line is flushed before the next one is
+written. What follows the last line feed was torn by a crash; it is ignored, and overwritten by the next line.
+"""
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
-from pathlib import Path
+from collections.abc import Callable, Collection, Iterable, Iterator
+from contextlib import contextmanager, nullcontext, suppress
+from pathlib import Path, PurePosixPath
 
 from softmachine.errors import Remedy, UsageError
+
+MARK = "softmachine.json"
+"""The file that makes a folder one of ours: the first to be moved out, and the last to be moved in."""
+AWAY = "move it away, or choose another folder"
+SCRATCH, _NEW, _OLD, _MOVES = ".softmachine.", "new", "old", "moves.json"
+"""How the names of scratch folders begin, and what they hold: new files, old files, and the list of moves."""
 
 
 def require_new(path: Path, *, force: bool | None = None) -> None:
@@ -30,49 +52,20 @@ def require_new(path: Path, *, force: bool | None = None) -> None:
         raise UsageError(f"there is no folder {path.parent}")
 
 
-@contextmanager
-def new_file(path: Path, *, force: bool | None = None) -> Iterator[Path]:
-    """A name to write to; what was written there gets its own name at the end, if nothing has it by then.
+def write(path: Path, content: str | bytes | Iterable[str | bytes | memoryview], *, force: bool | None = None) -> None:
+    """Write a file: text in UTF-8, bytes, or parts of either.
 
     Args:
         path: The file.
+        content: What it holds.
         force: Whether a file that is there is replaced.
 
     Raises:
-        UsageError: If something has, or it cannot be written.
+        UsageError: If something is there, or the file cannot be written.
     """
-    scratch: Path | None = None
-    try:
-        require_new(path, force=force)
-        scratch = Path(tempfile.mkdtemp(prefix=".softmachine.", dir=path.parent))
-        yield scratch / path.name
-        if force:
-            require_new(path, force=force)
-            (scratch / path.name).replace(path)
-        else:
-            _place(scratch / path.name, path)
-    except OSError as error:
-        raise UsageError(f"cannot write {path}: {error.strerror or error}") from None
-    finally:
-        if scratch is not None:
-            shutil.rmtree(scratch, ignore_errors=True)
-
-
-def write_text(path: Path, text: str) -> None:
-    """Write a text in UTF-8, in the same way."""
-    with new_file(path) as scratch:
-        scratch.write_text(text, encoding="utf-8", newline="\n")
-
-
-def _place(scratch: Path, path: Path) -> None:
-    """Give a file its name, without a moment in which it could take that of another."""
-    try:
-        path.hardlink_to(scratch)
-    except FileExistsError:
-        raise
-    except OSError:  # there are file systems without links
-        require_new(path)
-        scratch.replace(path)
+    with new_file(path, force=force) as scratch, scratch.open("wb") as file:
+        for part in (content,) if isinstance(content, str | bytes) else content:
+            file.write(part.encode() if isinstance(part, str) else part)
 
 
 def require_suffix(path: Path, *suffixes: str) -> None:
@@ -83,3 +76,296 @@ def require_suffix(path: Path, *suffixes: str) -> None:
     """
     if path.suffix.lower() not in suffixes:
         raise UsageError(f"{path} should end in {suffixes[0]}")
+
+
+@contextmanager
+def new_file(path: Path, *, force: bool | None = None) -> Iterator[Path]:
+    """A name to write to; the file written there gets its own name at the end, if nothing has that by then.
+
+    Args:
+        path: The file.
+        force: Whether a file that is there is replaced; if it is a link, the file that the link leads to.
+
+    Raises:
+        UsageError: If something is there, or the file cannot be written.
+    """
+    place = Path(os.path.realpath(path)) if force else path
+    with reporting(path):
+        require_new(path, force=force)
+        with _scratch(place.parent) as scratch:
+            made = scratch / _NEW / path.name
+            yield made
+            _sync(made)
+            require_new(path, force=force)
+            try:
+                made.replace(place) if force else place.hardlink_to(made)  # a link fails if something is there
+            except OSError as error:
+                if force or isinstance(error, FileExistsError):
+                    raise
+                made.replace(place)  # there are file systems without links
+            _sync(place.parent)
+
+
+@contextmanager
+def new_folder(folder: Path, own: Callable[[], Iterable[str]] = tuple) -> Iterator[Path]:
+    """An empty folder to fill; if all goes well, its files take their place at the end, else nothing is left of them.
+
+    Args:
+        folder: The folder; missing folders above it are made.
+        own: Is called before files of a folder that exists are replaced: those that may go. It raises if none may.
+
+    Raises:
+        UsageError: If a file that may not go has a name that is needed, or the folder cannot be written.
+    """
+    place = Path(os.path.realpath(folder))
+    made = [parent for parent in place.parents if not parent.exists()]
+    with reporting(folder):
+        try:
+            exists = place.is_dir()
+            for parent in reversed(made):
+                make_folder(parent)
+            with _scratch(place if exists else place.parent) as scratch:
+                new = scratch / _NEW
+                yield new
+                for path in (*new.rglob("*"), new):
+                    _sync(path)
+                if exists:
+                    _exchange(folder, scratch, list(own()))
+                else:
+                    new.rename(place)  # fails if something else than an empty folder is there by now
+                    _sync(place.parent)
+            made.clear()
+        finally:
+            _unmake(made)
+
+
+temporary_folder = tempfile.TemporaryDirectory
+"""A folder for files that nobody keeps."""
+
+
+def make_folder(folder: Path, mode: int = 0o777) -> None:
+    """Make a folder and those above it, unless it is there.
+
+    Raises:
+        UsageError: If that is not possible.
+    """
+    with reporting(folder):
+        folder.mkdir(parents=True, exist_ok=True, mode=mode)
+
+
+def remove(path: Path) -> None:
+    """Remove a file of ours, if it is there."""
+    path.unlink(missing_ok=True)
+
+
+def recover(folder: Path) -> None:
+    """Undo the replacement of files in a folder that was interrupted because its process was killed.
+
+    Nothing is done where the system cannot tell whether the process still runs.
+
+    Raises:
+        UsageError: If that is not possible; it says where the files are.
+    """
+    with reporting(folder):
+        for scratch in Path(os.path.realpath(folder)).glob(f"{SCRATCH}????????"):
+            if not scratch.is_symlink() and os.access(scratch, os.X_OK) and (scratch / _NEW).is_dir():
+                with suppress(FileNotFoundError), _opened(scratch) as handle:
+                    if _lock(handle):
+                        _discard(scratch)
+
+
+class Log:
+    """An append-only file of lines.
+
+    Args:
+        path: The file.
+        first: Its first line, if it has to be made.
+
+    Raises:
+        UsageError: If it cannot be written, or another process writes to it.
+    """
+
+    def __init__(self, path: Path, first: bytes) -> None:
+        if not os.path.lexists(path):
+            write(path, first)
+        self.path, self._end = path, 0
+        with reporting(path):
+            self._file = path.open("r+b", buffering=0)
+        if _lock(self._file.fileno()) is False:
+            self._file.close()
+            raise UsageError(f"another process is writing {path}")
+
+    def lines(self) -> Iterator[bytes]:
+        """The lines, each with its line feed; without what a crash has torn. Lines are appended after the last one."""
+        self._end = 0
+        with reporting(self.path), self.path.open("rb") as file:
+            for line in file:
+                if not line.endswith(b"\n"):
+                    return
+                yield line
+                self._end += len(line)
+
+    def append(self, line: bytes) -> None:
+        """Add a line that ends in a line feed; when this returns, it is on disk.
+
+        Raises:
+            UsageError: If it cannot be written; then it is not in the file, or it is torn.
+        """
+        with reporting(self.path):
+            handle, left = self._file.fileno(), memoryview(line)
+            os.ftruncate(handle, self._end)
+            os.lseek(handle, self._end, os.SEEK_SET)
+            while left:
+                left = left[os.write(handle, left) :]
+            os.fsync(handle)
+        self._end += len(line)
+
+    def close(self) -> None:
+        """Let others write to it."""
+        self._file.close()
+
+
+@contextmanager
+def reporting(path: Path) -> Iterator[None]:
+    """Report errors of the system as errors of the request; those in a scratch folder are reported for its target."""
+    try:
+        yield
+    except OSError as error:
+        if any(part.startswith(SCRATCH) and len(part) == len(SCRATCH) + 8 for part in path.parts):
+            raise
+        raise UsageError(f"cannot write {path}: {error.strerror or error}") from None
+
+
+@contextmanager
+def _scratch(parent: Path) -> Iterator[Path]:
+    """A locked scratch folder with an empty folder ``new`` in it; it is removed at the end."""
+    scratch = Path(tempfile.mkdtemp(prefix=SCRATCH, dir=parent))
+    with _opened(scratch) as handle:
+        _lock(handle)
+        try:
+            (scratch / _NEW).mkdir()
+            yield scratch
+        finally:
+            _discard(scratch)
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[int]:
+    """The descriptor of a file or folder; Windows has none of folders."""
+    folder = path.is_dir()
+    handle = os.open(os.devnull if folder and os.name == "nt" else path, os.O_RDONLY if folder else os.O_RDWR)
+    try:
+        yield handle
+    finally:
+        os.close(handle)
+
+
+def _lock(handle: int) -> bool | None:
+    """Whether the lock of a file could be had; None where the system or the file system has no locks."""
+    try:
+        import fcntl
+
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except (ImportError, OSError):
+        return None
+    return True
+
+
+def _sync(path: Path) -> None:
+    """Flush a file or the entries of a folder to disk; there are systems that cannot do so with folders."""
+    with suppress(OSError) if path.is_dir() else nullcontext(), _opened(path) as handle:
+        os.fsync(handle)
+
+
+def _exchange(folder: Path, scratch: Path, own: list[str]) -> None:
+    """Move our files out of a folder, and the new ones in.
+
+    Raises:
+        UsageError: If something is in the way.
+    """
+    place = scratch.parent
+    gone = sorted(own, key=lambda name: not name.endswith(MARK))
+    come = sorted(_files(scratch / _NEW), key=lambda name: name.endswith(MARK))
+    _require_room(folder, come, gone)
+    missing = sorted({str(part) for part in _above(come) if not (place / part).is_dir()}, reverse=True)
+    write(scratch / _MOVES, json.dumps([gone, come, missing]))
+    _sync(place)
+    moves = _moves(scratch, gone, come, missing)
+    for source, target in moves:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        source.replace(target)
+    _finish(scratch, moves)
+    _unmake(place / part for part in sorted(_above(gone), reverse=True))
+
+
+def _discard(scratch: Path) -> None:
+    """Remove a scratch folder, after undoing the moves that it lists; each of them may have been made or not.
+
+    Raises:
+        UsageError: If a file that was there before cannot be moved back.
+    """
+    place, listed = scratch.parent, scratch / _MOVES
+    if listed.exists():
+        try:
+            gone, come, missing = json.loads(listed.read_bytes())
+            moves = _moves(scratch, gone, come, missing)
+        except (ValueError, TypeError) as error:
+            raise UsageError(f"{listed} is damaged: {error}", hint=AWAY) from None
+        for part in (moves[len(gone) :], moves[: len(gone)]):
+            for source, target in reversed(part):
+                if os.path.lexists(target) and not os.path.lexists(source):
+                    target.replace(source)
+            _unmake(place / name for name in missing)
+        if (scratch / _OLD).exists() and _files(scratch / _OLD):
+            raise UsageError(f"cannot write {place}", hint=f"what was there before is in {scratch / _OLD}")
+        _finish(scratch, moves)
+    shutil.rmtree(scratch, ignore_errors=True)
+
+
+def _moves(scratch: Path, gone: list[str], come: list[str], missing: list[str]) -> list[tuple[Path, Path]]:
+    """What is moved, and where to, after the missing folders are made.
+
+    Raises:
+        ValueError: If a path is not inside of the folder: a list that somebody else wrote moves nothing elsewhere.
+    """
+    place, new, old = scratch.parent, scratch / _NEW, scratch / _OLD
+    moves = [(place / name, old / name) for name in gone] + [(new / name, place / name) for name in come]
+    for path in (*(path for move in moves for path in move), *(place / name for name in missing)):
+        if not path.is_relative_to(place) or os.path.realpath(path.parent) != str(path.parent):
+            raise ValueError(f"{path} is not in {place}")
+    return moves
+
+
+def _finish(scratch: Path, moves: Iterable[tuple[Path, Path]]) -> None:
+    """Let the moves that were made be the last word: on disk first, then without their list."""
+    for parent in {path.parent for move in moves for path in move if path.parent.is_dir()}:
+        _sync(parent)
+    (scratch / _MOVES).unlink()
+    _sync(scratch)
+
+
+def _files(folder: Path) -> list[str]:
+    return [path.relative_to(folder).as_posix() for path in folder.rglob("*") if not path.is_dir()]
+
+
+def _above(names: Iterable[str]) -> set[PurePosixPath]:
+    """The folders that files are in, without the outermost."""
+    return {part for name in names for part in PurePosixPath(name).parents[:-1]}
+
+
+def _require_room(folder: Path, come: Iterable[str], gone: Collection[str]) -> None:
+    """Complain if something that is not ours would be in the way of the new files."""
+    for name in map(PurePosixPath, come):
+        for part in (*name.parents[:-1], name):
+            blocked = part == name or (folder / part).is_symlink() or not (folder / part).is_dir()
+            if blocked and os.path.lexists(folder / part) and str(part) not in gone:
+                raise UsageError(f"{folder / part} was not written by softmachine, and is in the way", hint=AWAY)
+
+
+def _unmake(folders: Iterable[Path]) -> None:
+    """Remove folders that are empty, the deepest first."""
+    for folder in folders:
+        with suppress(OSError):
+            folder.rmdir()

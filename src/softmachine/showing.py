@@ -49,14 +49,14 @@ def page(
         command: What makes this page, for its readers.
         yes: Whether to go on, even if that takes more than ten minutes or half of the free memory.
     """
-    from softmachine.files import write_text
+    from softmachine.files import write
     from softmachine.pages import html
 
     require_page_file(Path(file))
     if step is not None:
         position = inspect(run).position_of(step)
     with consent(yes):
-        write_text(Path(file), html(run, command, position))
+        write(Path(file), html(run, command, position))
 
 
 def require_page_file(file: Path) -> None:
@@ -78,7 +78,7 @@ def gallery(folder: str | Path, *, tell: Tell = nobody) -> list[Path]:
         folder: A new folder.
         tell: Is told what is being done.
     """
-    from softmachine.files import require_new, write_text
+    from softmachine.files import new_folder, require_new, write
     from softmachine.pages import EXHIBITS, html, index
 
     folder, pages, shown = Path(folder), {}, []
@@ -86,12 +86,12 @@ def gallery(folder: str | Path, *, tell: Tell = nobody) -> list[Path]:
     for item in EXHIBITS:
         tell(f"making the page of {item.title}")
         found = run(item.source, item.word, theorem=item.theorem, attention=item.attention)
-        pages[folder / item.file] = html(found, item.command)
+        pages[item.file] = html(found, item.command)
         shown.append((item, found.model.source.language, found.verdict or "goes on"))
-    folder.mkdir()
-    for file, text in (*pages.items(), (folder / "index.html", index(shown))):
-        write_text(file, text)
-    return list(pages)
+    with new_folder(folder) as new:
+        for file, text in (*pages.items(), ("index.html", index(shown))):
+            write(new / file, text)
+    return [folder / file for file in pages]
 
 
 def picture(

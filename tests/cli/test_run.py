@@ -224,7 +224,7 @@ def test_a_checkpoint_overwrites_nothing_else(cli: Cli, tmp_path: Path, monkeypa
     monkeypatch.setattr("softmachine.cli.run.open_for", lambda *_: pytest.fail("nothing is compiled for nothing"))
     called = cli("run", "parity", "1", "--checkpoint", file)
     assert called.status == 2
-    assert "thesis.tex exists already, and is not a checkpoint of softmachine" in called.err
+    assert "thesis.tex exists already, and is not a checkpoint of this version" in called.err
     assert file.read_text() == "years of work"
 
 

@@ -223,7 +223,7 @@ def test_a_folder_inside_of_a_model_is_not_the_models(tmp_path: Path) -> None:
 @pytest.mark.parametrize("force", [False, True])
 def test_a_file_in_the_place_of_a_folder_is_one_clear_message(tmp_path: Path, force: bool) -> None:
     filled(tmp_path, {"model": "mine"})
-    for path, message in (("model", "model exists already, and is not a folder"), ("model/x", "model is not a folder")):
+    for path, message in (("model", "model exists already, and is not a folder"), ("model/x", "Not a directory")):
         with pytest.raises(UsageError, match=message), new_folder(tmp_path / path, force=force):
             pytest.fail("it must not come this far")
     assert everything(tmp_path) == {"model": "mine"}
@@ -262,24 +262,21 @@ def replace_until_killed(model: Model, folder: Path, moves: int) -> NoReturn:
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="processes are killed by forking")
-@pytest.mark.parametrize("moves", range(1, 7))
+@pytest.mark.parametrize("moves", range(1, 6))
 def test_a_process_that_is_killed_leaves_no_half_of_a_model(tmp_path: Path, moves: int) -> None:
-    """Killed before each move: what is there afterwards is the old model, the new one, or none; other files stay."""
+    """Killed before each move: what is there afterwards is the old model or the new one, and other files stay."""
     one, other = model_of("Q_a"), model_of("Q_a since Q_b")
     sm.save(one, tmp_path / "model")
     filled(tmp_path / "model", THEIRS)
     child = os.fork()
     if not child:
         replace_until_killed(other, tmp_path / "model", moves)
-    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == (9 if moves < 6 else 0)
-    try:
-        assert sm.load(tmp_path / "model") == (one if moves == 1 else other)
-    except SourceError:
-        assert 1 < moves < 5
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == (9 if moves < 5 else 0)
+    assert sm.load(tmp_path / "model") == (one if moves < 5 else other)
     assert everything_but_ours(tmp_path / "model") == THEIRS
 
 
-@pytest.mark.parametrize("failing", range(1, 5))
+@pytest.mark.parametrize("failing", range(1, 4))
 def test_an_interruption_leaves_the_old_model_and_all_other_files(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, failing: int
 ) -> None:

@@ -185,21 +185,21 @@ def test_with_force_only_saved_models_and_empty_folders_are_replaced(tmp_path: P
     assert sorted(path.name for path in tmp_path.iterdir()) == ["empty", "file", "full", "model"]
 
 
-def failing(monkeypatch: pytest.MonkeyPatch, method: str, after: int) -> None:
-    """Let a method of Path fail as if the disk were full, after so many calls."""
-    original, calls = getattr(Path, method), 0
+def failing(monkeypatch: pytest.MonkeyPatch, after: int) -> None:
+    """Let the disk be full after so many files were flushed to it; folders count as well."""
+    original, calls = os.fsync, 0
 
-    def wrapped(self: Path, *arguments: Any, **options: Any) -> Any:
+    def wrapped(handle: int) -> None:
         nonlocal calls
         calls += 1
         if calls > after:
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-        return original(self, *arguments, **options)
+        original(handle)
 
-    monkeypatch.setattr(Path, method, wrapped)
+    monkeypatch.setattr(os, "fsync", wrapped)
 
 
-@pytest.mark.parametrize("after", [0, 1])
+@pytest.mark.parametrize("after", [0, 2, 4])
 @pytest.mark.parametrize("exists", [False, True])
 def test_a_full_disk_leaves_what_was_there(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, after: int, exists: bool
@@ -208,7 +208,7 @@ def test_a_full_disk_leaves_what_was_there(
         native.save(model(1), tmp_path / "model")
     before = everything(tmp_path)
     with monkeypatch.context() as patch:
-        failing(patch, "write_bytes", after)
+        failing(patch, after)
         with pytest.raises(UsageError, match="No space left on device"):
             native.save(model(2), tmp_path / "model", force=True)
     assert everything(tmp_path) == before
@@ -235,7 +235,7 @@ def test_a_model_that_cannot_be_replaced_stays(tmp_path: Path, monkeypatch: pyte
 
 def test_folders_that_were_made_on_the_way_are_removed_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with monkeypatch.context() as patch:
-        failing(patch, "write_bytes", 0)
+        failing(patch, 0)
         with pytest.raises(UsageError, match="No space left"):
             native.save(model(), tmp_path / "a" / "b" / "model")
     assert everything(tmp_path) == {}

@@ -66,7 +66,7 @@ def _changed(line: int, change: Callable[[str], str]) -> Callable[[str], str]:
         (lambda _: "", "is not a journal of softmachine"),
         (lambda _: "thesis\n", "is not a journal of softmachine"),
         (lambda text: text[:40], "is not a journal of softmachine"),
-        (lambda _: json.dumps({"format": "softmachine-journal"}), "is damaged"),
+        (lambda _: json.dumps({"format": "softmachine-journal"}) + "\n", "is damaged"),
     ],
 )
 def test_what_is_damaged_or_foreign_is_refused_by_name_and_left_as_it_is(
@@ -90,15 +90,15 @@ def test_another_sweep_is_named(path: Path, name: str, value: object) -> None:
 
 
 def test_a_folder_and_a_place_that_is_not_there_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(SoftmachineError, match="is no file"):
+    with pytest.raises(SoftmachineError, match="Is a directory"):
         Journal(tmp_path, ABOUT)
-    with pytest.raises(SoftmachineError, match="cannot write the journal"):
+    with pytest.raises(SoftmachineError, match="there is no folder"):
         Journal(tmp_path / "nowhere" / "journal", ABOUT)
 
 
 def test_two_sweeps_do_not_share_a_journal(path: Path) -> None:
     journal = Journal(path, ABOUT)
-    with pytest.raises(SoftmachineError, match="somebody else is writing"):
+    with pytest.raises(SoftmachineError, match="another process is writing"):
         Journal(path, ABOUT)
     journal.close()
     Journal(path, ABOUT).close()

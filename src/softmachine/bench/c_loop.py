@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import shutil
 import subprocess
-import tempfile
 from pathlib import Path
 
 from softmachine.errors import SoftmachineError
+from softmachine.files import temporary_folder, write
 from softmachine.languages.turing import TuringMachine, execute
 from softmachine.languages.turing.machine import MOVES, Tape
 
@@ -52,9 +52,9 @@ def looped(machine: TuringMachine, steps: int, rounds: int) -> float | None:
     with_c = compiler()
     if with_c is None or machine.tapes != 1 or machine.tape is not Tape.TWO_WAY:
         return None
-    with tempfile.TemporaryDirectory() as scratch:
+    with temporary_folder() as scratch:
         source, program = Path(scratch) / "machine.c", Path(scratch) / "machine"
-        source.write_text(_text(machine), encoding="utf-8")
+        write(source, _text(machine))
         made = subprocess.run([with_c, "-O2", "-o", program, source], capture_output=True, check=False)
         if made.returncode:
             return None

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib.util
-import tempfile
 import time
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -14,6 +13,7 @@ from softmachine.bench.c_loop import compiler, looped
 from softmachine.bench.result import ROUNDS, Result, alternately
 from softmachine.codec import DecoderCodec
 from softmachine.engines.fast import FastEngine
+from softmachine.files import temporary_folder
 from softmachine.languages.turing import TuringMachine, execute
 from softmachine.model import Model
 
@@ -76,7 +76,7 @@ def _generated(source: str) -> tuple[float | None, tuple[str, ...]]:
     """Tokens a second of ``generate()`` on an export, if torch is there; and what to say if it is not."""
     if importlib.util.find_spec("torch") is None or importlib.util.find_spec("transformers") is None:
         return None, ("there is no torch, so no generate() to compare with",)
-    with tempfile.TemporaryDirectory() as scratch:
+    with temporary_folder() as scratch:
         folder = Path(scratch) / "model"
         api.export(source, folder, length=STOCK_POSITIONS)
         import torch

@@ -70,7 +70,7 @@ def command(
     """
     from softmachine import api
     from softmachine.cli.progress import working
-    from softmachine.files import require_new, write_text
+    from softmachine.files import require_new, write
 
     bare = _bare(source)
     chosen = rasp_theorem(theorem, causal=causal)
@@ -94,9 +94,9 @@ def command(
     if plot is not None:
         _draw(model, length, plot, output)
     if csv is not None:
-        write_text(csv, certificate.to_csv())
+        write(csv, certificate.to_csv())
     if latex is not None:
-        write_text(latex, certificate.to_latex())
+        write(latex, certificate.to_latex())
     if output.as_json:
         figures = {"measured": measured.to_json()} if measured else {}
         written = {name: str(path) for name, path in files.items()}

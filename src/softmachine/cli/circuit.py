@@ -12,7 +12,7 @@ from softmachine.cli.models import Wanted, noted, open_model, say_notes
 from softmachine.cli.options import Status, file, value
 from softmachine.cli.output import Output
 from softmachine.errors import UsageError
-from softmachine.files import require_new, write_text
+from softmachine.files import require_new, write
 
 if TYPE_CHECKING:
     from softmachine.languages.circuit import Circuit
@@ -114,4 +114,4 @@ def _write(circuit: Circuit, path: Path) -> None:
 
     chosen = formats.format_of(path.suffix)
     assert chosen is not None  # or else the name was refused
-    write_text(path, chosen.to_text(circuit))
+    write(path, chosen.to_text(circuit))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -14,6 +13,7 @@ from softmachine.cli.groups import Group
 from softmachine.cli.options import file, switch, value
 from softmachine.cli.output import Output
 from softmachine.errors import UsageError
+from softmachine.files import temporary_folder
 
 if TYPE_CHECKING:
     from softmachine.languages.source import Source
@@ -190,7 +190,7 @@ def command(
     schedule = Schedule(steps=steps, every=max(1, min(100, steps // 4)), **asdict(pace))
     settings = shapes.grid(task, schedule, _names(positions))
     kept.require(settings, cluster)
-    with TemporaryDirectory() as scratch:
+    with temporary_folder() as scratch:
         folder = kept.folder or (Path(scratch) if kept.save or kept.probes else None)  # weights come from a folder
         records = training.trained(settings, folder, workers, cluster, output)
         beside = _written(kept, item, settings[0], records, folder, output)

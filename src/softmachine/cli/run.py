@@ -127,7 +127,9 @@ class Execution(Group):
 
             require_comparable(verify=self.verify, checked=False)
         if self.checkpoint and self.engine != "dense":
-            _require_free(self.checkpoint)
+            from softmachine.engines.fast.saved_run import require_free
+
+            require_free(self.checkpoint)
 
     def running(self, model: Model, text: str) -> Running:
         """A run that has not begun."""
@@ -144,15 +146,6 @@ class Execution(Group):
             verify=self.verify,
             checked=not self.unchecked,
         )
-
-
-def _require_free(checkpoint: Path) -> None:
-    """Nothing else may be where a run is to be saved."""
-    from softmachine.engines.engine import engine_named
-
-    require_free = engine_named("fast").require_free
-    assert require_free is not None
-    require_free(checkpoint)
 
 
 def command(

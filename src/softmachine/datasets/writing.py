@@ -7,11 +7,13 @@ import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from importlib.util import find_spec
+from itertools import chain
 from pathlib import Path
+from types import SimpleNamespace
 
 from softmachine.datasets.row import Row
 from softmachine.errors import UsageError
-from softmachine.files import require_new
+from softmachine.files import require_new, write
 from softmachine.text import many
 
 MOST_TOKENS = 1 << 20
@@ -78,17 +80,15 @@ def writer_for(file: Path, *, force: bool) -> Callable[[Iterable[Row], Path], No
 
 
 def _jsonl(rows: Iterable[Row], file: Path) -> None:
-    """One JSON object a line."""
-    with file.open("w", encoding="utf-8", newline="\n") as lines:
-        lines.writelines(f"{json.dumps(row.to_json(), ensure_ascii=False)}\n" for row in rows)
+    """One JSON object per line."""
+    write(file, (f"{json.dumps(row.to_json(), ensure_ascii=False)}\n" for row in rows))
 
 
 def _csv(rows: Iterable[Row], file: Path) -> None:
     """Columns as in JSONL; lists of tokens are JSON in their cells, and a cell is empty where there is nothing."""
-    with file.open("w", encoding="utf-8", newline="") as lines:
-        table = csv.writer(lines, lineterminator="\n")
-        table.writerow(Row.__dataclass_fields__)
-        table.writerows([_cell(value) for value in row.to_json().values()] for row in rows)
+    values = ([_cell(value) for value in row.to_json().values()] for row in rows)
+    table = csv.writer(SimpleNamespace(write=str), lineterminator="\n")  # writerow returns what write returns
+    write(file, map(table.writerow, chain([Row.__dataclass_fields__], values)))
 
 
 def _cell(value: object) -> object:

@@ -167,14 +167,14 @@ class Engine:
         name: What the command line calls it.
         start: From a task, an arithmetic and what was said before (by another engine) to a run.
         resume: From a task and a saved run to a run; None if it saves none.
-        require_free: Complains if a file is there that saving a run would destroy.
+        require_free: Complains if a file is there that saving a run, None if it is not made yet, would destroy.
         quick: Whether a task takes it about as long at every position, however many there are.
     """
 
     name: str
     start: Callable[[Task, str | Arithmetic, Sequence[str]], Execution]
     resume: Callable[[Task, Path], Execution] | None = None
-    require_free: Callable[[Path], None] | None = None
+    require_free: Callable[[Path, Execution | None], None] | None = None
     quick: Callable[[Task], bool] | None = None
 
 

@@ -92,7 +92,7 @@ class Running:
             if checkpoint and not self.checkpoint.absolute().parent.is_dir():
                 raise UsageError(f"there is no folder {self.checkpoint.parent} for the checkpoint")
             if checkpoint and chosen.require_free:
-                chosen.require_free(self.checkpoint)
+                chosen.require_free(self.checkpoint, None)
         self.engine = chosen.name
         """The name of the engine that it runs on now."""
         self.unsaved: str | None = None
@@ -103,6 +103,8 @@ class Running:
         """How long it has been decoding; getting ready to does not count."""
         self._began = 0.0
         self._now = chosen.resume(self.task, Path(resume)) if resume and chosen.resume else self._start()
+        if self.checkpoint and self.checkpoint != (resume and Path(resume)) and chosen.require_free:
+            chosen.require_free(self.checkpoint, self._now)
         self.resumed = len(self.tokens)
         """How many tokens the saved run had that it goes on from."""
         self._written = self.resumed if checkpoint is None else -1

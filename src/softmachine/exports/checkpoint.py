@@ -17,6 +17,7 @@ from softmachine.exports.placed import Placed
 from softmachine.exports.stored import Stored, quiet, verify
 from softmachine.exports.verify import Verification
 from softmachine.exports.writing import Filled
+from softmachine.files import write
 from softmachine.model import Model
 from softmachine.progress import Tell, nobody
 
@@ -113,7 +114,7 @@ def _save(placed: Placed, folder: Path, dtype: str, dialogue: Dialogue) -> tuple
     config.save_pretrained(folder)
     if model.causal:
         GenerationConfig(max_length=limit, do_sample=False, **marks).save_pretrained(folder)
-    (folder / "model.safetensors").write_bytes(to_bytes(cast, metadata={"format": "pt"}))
+    write(folder / "model.safetensors", to_bytes(cast, metadata={"format": "pt"}))
     rounded = sum(int((cast[name].double() != tensor).sum()) for name, tensor in tensors.items())
     return rounded, sum(tensor.numel() for tensor in tensors.values())
 
@@ -197,7 +198,7 @@ def _declare(folder: Path, positions: int, results: tuple[Verification, ...]) ->
     config = json.loads(path.read_text(encoding="utf-8"))
     holding = [result.dtype for result in results if result.holds]
     config["softmachine"] = {"positions": positions, "dtypes_that_hold": holding}
-    path.write_text(json.dumps(config, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+    write(path, json.dumps(config, indent=2, ensure_ascii=False) + "\n", force=True)
 
 
 def _manual(placed: Placed) -> Manual:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -21,6 +20,7 @@ from softmachine.exports.lower import lower
 from softmachine.exports.manual import Manual
 from softmachine.exports.placed import Placed
 from softmachine.exports.writing import Filled
+from softmachine.files import temporary_folder
 from softmachine.model import Model
 from softmachine.progress import Tell
 from softmachine.stock import STRETCH
@@ -49,7 +49,7 @@ def fill(model: Model, folder: Path, length: int, dtype: str, dialogue: Dialogue
     """Put ``model.gguf`` into a folder, after transformers has run the same weights; see :data:`.writing.Fill`."""
     tell("placing the weights")
     placed = llama(lower(model, length), dtype)
-    with TemporaryDirectory(dir=folder) as scratch:
+    with temporary_folder(dir=folder) as scratch:
         facts = checkpoint.new_checkpoint(placed, Path(scratch), dtype, dialogue, every_format=False, tell=tell)
     _write_file(model.name, placed, folder / FILE, dialogue)
     return Filled(placed, "llama (GGUF)", *facts, _MANUAL)

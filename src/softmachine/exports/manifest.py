@@ -14,10 +14,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path, PurePosixPath
 from typing import Any, NoReturn
 
+from softmachine import files
 from softmachine.errors import Place, SourceError, UsageError
 
-MARK = "softmachine.json"
-"""The file that tells that a folder is ours."""
+MARK = files.MARK
 WEIGHTS = "model.safetensors"
 MOST_BYTES = 1 << 30
 """Larger files are not read."""
@@ -40,6 +40,7 @@ Facts = dict[str, Any]
 
 def is_saved(folder: Path) -> bool:
     """Whether a folder is a model of ours, or was one: what is missing of it, its reader says."""
+    files.recover(folder)
     return (folder / MARK).is_file() or (folder / WEIGHTS).is_file()
 
 
@@ -56,7 +57,7 @@ def seal(folder: Path, facts: Mapping[str, object]) -> None:
         content = text.encode("utf-8")
     except UnicodeEncodeError as error:
         raise UsageError(f"a name has half a character, {text[error.start]!r}, which no file can hold") from None
-    (folder / MARK).write_bytes(content)
+    files.write(folder / MARK, content)
 
 
 def digest(facts: Mapping[str, object]) -> str:
@@ -76,6 +77,7 @@ def read_mark(folder: Path) -> Facts:
     Raises:
         SourceError: If there is none, or it is not plain JSON that says everything once.
     """
+    files.recover(folder)
     place = Place(str(folder / MARK))
     try:
         data = strict_json(content(folder, MARK).decode("utf-8"))

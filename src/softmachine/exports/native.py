@@ -19,6 +19,7 @@ from softmachine.exports import version1
 from softmachine.exports.folder import new_folder
 from softmachine.exports.manifest import MARK, WEIGHTS, content, digest, read_mark, require_digests, seal, verify
 from softmachine.exports.native_data import Array, Json, to_data, transformer_from
+from softmachine.files import write
 from softmachine.languages.formats import source_from, source_text
 from softmachine.languages.source import Source
 from softmachine.model import Model
@@ -63,7 +64,7 @@ def save(model: Model, folder: Path, *, force: bool = False) -> None:
         "weights": names,
     }
     with new_folder(folder, force=force) as new:
-        (new / WEIGHTS).write_bytes(to_bytes(tensors))
+        write(new / WEIGHTS, to_bytes(tensors))
         seal(new, facts)
 
 
@@ -77,7 +78,7 @@ def save_weights(transformer: Transformer, folder: Path, *, force: bool = False)
 
     names, tensors = to_data(transformer)
     with new_folder(folder, force=force) as new:
-        (new / WEIGHTS).write_bytes(to_bytes(tensors))
+        write(new / WEIGHTS, to_bytes(tensors))
         seal(new, {"format": BARE, "version": VERSION, "weights": names})
 
 

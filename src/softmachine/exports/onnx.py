@@ -22,6 +22,7 @@ from softmachine.exports.manual import SEPARATED, Manual
 from softmachine.exports.placed import SAMPLING_GAIN, Placed
 from softmachine.exports.verify import Hearing, Verification
 from softmachine.exports.writing import Filled
+from softmachine.files import write
 from softmachine.model import Model
 from softmachine.progress import Tell, told
 
@@ -36,12 +37,10 @@ UNSEEN = -1e30
 
 def fill(compiled: Model, folder: Path, length: int, dtype: str, dialogue: Dialogue, tell: Tell) -> Filled:
     """Put ``model.onnx`` into a folder, and let onnxruntime run it; see :data:`.writing.Fill`."""
-    import onnx
-
     tell("placing the weights")
     model = lower(compiled, length, ahead=not dialogue.decodes and not compiled.weights.causal)
     graph = _Graph(model, dtype)
-    onnx.save(graph.proto(), str(folder / FILE))
+    write(folder / FILE, graph.proto().SerializeToString())
     manual = Manual(
         library="onnx",
         form="an ONNX graph",

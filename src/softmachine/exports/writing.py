@@ -17,6 +17,7 @@ from softmachine.exports.manifest import seal
 from softmachine.exports.manual import Manual, usage
 from softmachine.exports.placed import Placed
 from softmachine.exports.verify import Verification
+from softmachine.files import write
 from softmachine.model import Model
 from softmachine.progress import Tell
 from softmachine.text import many
@@ -73,7 +74,7 @@ and tells meanwhile what it does."""
 
 def describe(folder: Path, model: Model, filled: Filled, exported: Exported, dialogue: Dialogue) -> None:
     """Say in a folder what is in it, for people and for programs."""
-    (folder / "README.md").write_text(_card(model, filled, exported, dialogue), encoding="utf-8")
+    write(folder / "README.md", _card(model, filled, exported, dialogue))
     seal(folder, _map(model, filled.placed, exported, dialogue))
 
 

@@ -14,6 +14,7 @@ from pathlib import Path
 import torch
 
 from softmachine.errors import UsageError
+from softmachine.files import new_folder, recover, write
 from softmachine.learn.data import PAD, Corpus
 from softmachine.learn.model import EPSILON, Decoder, units
 from softmachine.learn.positions import BASE, STOCK
@@ -29,6 +30,7 @@ def require_stock(positions: str, precision: str, folder: Path) -> None:
     if positions not in STOCK or precision != "float32":
         what = f"positions {positions!r}" if positions not in STOCK else f"a precision of {precision}"
         raise UsageError(f"a stock LLaMA has no {what}", hint=f"save a model with {' or '.join(STOCK)}, in float32")
+    recover(folder)
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise UsageError(f"{folder} exists already", hint="choose another name")
 
@@ -71,20 +73,17 @@ def save_checkpoint(decoder: Decoder, corpus: Corpus, folder: Path) -> None:
     }
     marks = {"pad_token_id": 0, "eos_token_id": ends, "do_sample": False, "max_length": corpus.context}
     weights = {name: each.detach().to(torch.float32).contiguous() for name, each in decoder.named_parameters()}
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        _write(folder / "config.json", config)
-        _write(folder / "generation_config.json", marks)
-        _write(folder / "tokenizer.json", _tokenizer(corpus))
-        _write(folder / "tokenizer_config.json", {"tokenizer_class": "PreTrainedTokenizerFast", "pad_token": PAD})
-        _write(folder / "vocabulary.json", list(corpus.vocabulary))
-        (folder / "model.safetensors").write_bytes(save(weights, metadata={"format": "pt"}))
-    except OSError as error:
-        raise UsageError(f"cannot write {folder}: {error.strerror or error}") from None
-
-
-def _write(path: Path, data: object) -> None:
-    path.write_text(json.dumps(data, ensure_ascii=False, indent=1), encoding="utf-8", newline="\n")
+    files = {
+        "config.json": config,
+        "generation_config.json": marks,
+        "tokenizer.json": _tokenizer(corpus),
+        "tokenizer_config.json": {"tokenizer_class": "PreTrainedTokenizerFast", "pad_token": PAD},
+        "vocabulary.json": list(corpus.vocabulary),
+    }
+    with new_folder(folder) as new:
+        for name, data in files.items():
+            write(new / name, json.dumps(data, ensure_ascii=False, indent=1))
+        write(new / "model.safetensors", save(weights, metadata={"format": "pt"}))
 
 
 def _tokenizer(corpus: Corpus) -> dict[str, object]:

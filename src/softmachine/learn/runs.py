@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from softmachine import __version__
 from softmachine.errors import Place, SourceError, UsageError
-from softmachine.files import new_file
+from softmachine.files import remove, write
 from softmachine.learn.data import corpus_of
 from softmachine.learn.settings import Setting
 
@@ -39,18 +39,6 @@ def require_torch() -> None:
         ) from None
 
 
-def require_folder(folder: Path) -> None:
-    """Make a folder for runs, if it is not there.
-
-    Raises:
-        UsageError: If that cannot be.
-    """
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise UsageError(f"cannot write to the folder {folder}: {error.strerror or error}") from None
-
-
 def run(setting: Setting, folder: Path | None = None, watch: Watch = lambda _: None) -> tuple[Record, Decoder]:
     """Train and measure, or take what a folder has of it.
 
@@ -72,7 +60,7 @@ def run(setting: Setting, folder: Path | None = None, watch: Watch = lambda _: N
     if folder is not None and kept is not None:
         _save_weights(folder / f"{setting.name}.safetensors", decoder)
         save_record(record, folder)
-        kept.unlink(missing_ok=True)
+        remove(kept)
     return record, decoder
 
 
@@ -122,16 +110,14 @@ def known_record(setting: Setting, folder: Path) -> Record | None:
 def save_record(record: Record, folder: Path) -> None:
     """Write the JSON of a run."""
     path = folder / f"{Setting.from_json(record['setting']).name}.json"
-    with new_file(path, force=True) as scratch:
-        scratch.write_text(json.dumps(record, ensure_ascii=False, indent=1), encoding="utf-8", newline="\n")
+    write(path, json.dumps(record, ensure_ascii=False, indent=1), force=True)
 
 
 def _save_weights(path: Path, decoder: Decoder) -> None:
     from safetensors.torch import save
 
     weights = {name: each.detach().contiguous() for name, each in decoder.named_parameters()}
-    with new_file(path, force=True) as scratch:
-        scratch.write_bytes(save(weights, metadata={"format": "pt"}))
+    write(path, save(weights, metadata={"format": "pt"}), force=True)
 
 
 def trained(setting: Setting, folder: Path) -> Decoder:

@@ -14,7 +14,8 @@ from typing import Any
 from torch import Tensor
 from torch.optim import Optimizer
 
-from softmachine.errors import Place, SourceError, UsageError
+from softmachine.errors import Place, SourceError
+from softmachine.files import write
 from softmachine.learn.model import Decoder
 
 
@@ -27,12 +28,7 @@ def save_state(path: Path, decoder: Decoder, optimizer: Optimizer, progress: Map
         for key, value in optimizer.state[parameter].items():
             tensors[f"optimizer.{key}.{name}"] = value.detach().reshape(value.shape)
     about = {"setting": digest, "progress": json.dumps(dict(progress))}
-    scratch = path.with_suffix(".part")
-    try:
-        scratch.write_bytes(save({name: each.contiguous() for name, each in tensors.items()}, metadata=about))
-        scratch.replace(path)
-    except OSError as error:
-        raise UsageError(f"cannot write {path}: {error.strerror or error}") from None
+    write(path, save({name: each.contiguous() for name, each in tensors.items()}, metadata=about), force=True)
 
 
 def load_state(path: Path, decoder: Decoder, optimizer: Optimizer, digest: str) -> dict[str, Any]:

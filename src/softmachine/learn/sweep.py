@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 
 from softmachine import __version__
 from softmachine.errors import MismatchError
-from softmachine.learn.runs import Record, require_folder, run, save_record
+from softmachine.files import make_folder
+from softmachine.learn.runs import Record, run, save_record
 from softmachine.learn.settings import Setting
 from softmachine.progress import Tell, nobody
 from softmachine.workers import Cluster, Crew, Json, Work, parts
@@ -62,7 +63,7 @@ def sweep(
         watch: Is shown the progress of runs that are done in this process.
     """
     if folder is not None:
-        require_folder(folder)
+        make_folder(folder)
 
     def here(start: int, stop: int) -> Json:
         return {"runs": [run(each, folder, watch)[0] for each in settings[start:stop]]}

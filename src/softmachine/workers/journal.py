@@ -2,24 +2,21 @@
 
 The first line says which sweep it is, by which version, of which weights. Each further line is a part, with a digest.
 Only a file that begins as one of ours, about the same sweep, is ever added to; one that is damaged is refused, and left
-as it is. The last line may be torn, if that is where the sweep was interrupted: it is written anew.
+as it is. The file is append-only (:class:`softmachine.files.Log`): a last line that a crash has torn is overwritten.
 """
 
 from __future__ import annotations
 
 import json
-import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from hashlib import sha256
 from pathlib import Path
-from typing import IO
 
 from softmachine.errors import Place, SourceError, UsageError
+from softmachine.files import Log
 from softmachine.workers.part import Json, Part
 
 FORMAT, VERSION = "softmachine-journal", 1
-LONGEST = 1 << 26
-"""No line of ours has more bytes."""
 
 
 class Journal:
@@ -38,10 +35,12 @@ class Journal:
         self.path = path
         self.parts: dict[int, Part] = {}
         header = {"format": FORMAT, "version": VERSION, "about": json.loads(json.dumps(dict(about)))}
+        self._log = Log(path, _sealed(header))
         try:
-            self._file = self._opened(header)
-        except OSError as error:
-            raise UsageError(f"cannot write the journal {path}: {error.strerror or error}") from None
+            self._read_parts(header)
+        except BaseException:
+            self.close()
+            raise
 
     @property
     def count(self) -> int:
@@ -50,73 +49,24 @@ class Journal:
 
     def add(self, part: Part) -> None:
         """Keep a part; when this returns, it is in the file."""
-        self._write({"start": part.start, "stop": part.stop, "seconds": part.seconds, "result": part.result})
+        line = {"start": part.start, "stop": part.stop, "seconds": part.seconds, "result": part.result}
+        self._log.append(_sealed(line))
 
     def close(self) -> None:
         """The file is as it should be at any time; nothing more is written."""
-        self._file.close()
+        self._log.close()
 
-    def _write(self, line: Json) -> None:
-        try:
-            self._file.write(_sealed(line))
-            self._file.flush()
-            os.fsync(self._file.fileno())
-        except OSError as error:
-            raise UsageError(f"cannot write the journal {self.path}: {error.strerror or error}") from None
-
-    def _opened(self, header: Json) -> IO[bytes]:
-        try:
-            file = self.path.open("xb")
-        except FileExistsError:
-            return self._continued(header)
-        self._lock(file)
-        file.write(_sealed(header))
-        file.flush()
-        return file
-
-    def _continued(self, header: Json) -> IO[bytes]:
-        """The file, to be added to behind its last whole line."""
-        if not self.path.is_file():
-            raise SourceError("is no file", place=Place(str(self.path)))
-        file = self.path.open("r+b")
-        try:
-            self._lock(file)
-            end = self._end(file, header)
-            file.truncate(end)
-            file.seek(end)
-        except BaseException:
-            file.close()
-            raise
-        return file
-
-    def _end(self, file: IO[bytes], header: Json) -> int:
-        """Where the last whole line ends; all parts before it are known then."""
-        end = 0
-        for number, line in enumerate(_lines(file), 1):
-            if number > 1 and not line.endswith(b"\n"):
-                break  # torn when the sweep was interrupted
+    def _read_parts(self, header: Json) -> None:
+        """Read the lines of the file; all parts are known then."""
+        number = 0
+        for number, line in enumerate(self._log.lines(), 1):
             data = self._read(line, number)
             if number == 1:
                 self._require_same(data, header)
             else:
                 self._know(data, number)
-            end += len(line)
-        if not end:
+        if not number:
             raise self._foreign()
-        return end
-
-    def _lock(self, file: IO[bytes]) -> None:
-        """See that nobody else adds to the file, where the system can tell."""
-        try:
-            import fcntl
-        except ImportError:
-            return
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise UsageError(f"somebody else is writing the journal {self.path}") from None
-        except OSError:  # there are file systems without locks
-            return
 
     def _read(self, line: bytes, number: int) -> Json:
         try:
@@ -159,11 +109,6 @@ class Journal:
             place=Place(str(self.path)),
             hint="choose a name that nothing has",
         )
-
-
-def _lines(file: IO[bytes]) -> Iterator[bytes]:
-    while line := file.readline(LONGEST):
-        yield line
 
 
 def _sealed(line: Json) -> bytes:

@@ -185,10 +185,10 @@ def test_a_checkpoint_of_another_model_or_input_is_refused(model: Model, tmp_pat
     increment = sm.compile("increment")
     first = FastEngine(increment.weights, plain=True).start(increment.codec.prompt("10").tokens)
     first.go(4)
-    saved_run.save(first, tmp_path / "run")
+    saved_run.save(first, tmp_path / "other")
     second = FastEngine(increment.weights, plain=True).start(increment.codec.prompt("11").tokens)
     with pytest.raises(SourceError, match="another input"):
-        saved_run.load(second, tmp_path / "run")
+        saved_run.load(second, tmp_path / "other")
 
 
 def test_a_disk_that_is_full_leaves_run_and_old_checkpoint(
@@ -223,7 +223,7 @@ def test_only_a_checkpoint_is_overwritten(
     running = Running(model, "", engine="fast", max_steps=100, checkpoint=path)
     path.write_bytes(content)  # while it runs
     list(running.pieces())
-    assert "another file is there" in (running.unsaved or "")
+    assert "is not a checkpoint" in (running.unsaved or "")
     monkeypatch.setattr(Running, "_start", lambda *_: pytest.fail("nothing is done for nothing"))
     with pytest.raises(UsageError, match=r"thesis.tex exists already, and is not a checkpoint"):
         sm.run(model, checkpoint=path)
@@ -249,6 +249,64 @@ def test_a_checkpoint_behind_a_link_is_written_where_the_link_points(model: Mode
         assert (tmp_path / "link").is_symlink()
         again = Running(model, "", max_steps=steps, resume=tmp_path / "deep" / "run")
         assert len(again.tokens) == steps + 1
+
+
+def checkpoint(model: Model, path: Path, word: str = "", steps: int | None = 100) -> Running:
+    """A run that was saved, or could not be."""
+    running = Running(model, word, max_steps=steps, checkpoint=path)
+    list(running.pieces())
+    return running
+
+
+def test_the_checkpoint_of_another_model_or_input_is_not_replaced(model: Model, tmp_path: Path) -> None:
+    increment, path = sm.compile("increment"), tmp_path / "run"
+    checkpoint(model, path)
+    before = path.read_bytes()
+    with pytest.raises(UsageError, match=r"run is the checkpoint of a run of another model\n.*choose another name"):
+        checkpoint(increment, path, "101")
+    assert path.read_bytes() == before
+    checkpoint(increment, tmp_path / "other", "101")
+    before = (tmp_path / "other").read_bytes()
+    with pytest.raises(UsageError, match="other is the checkpoint of a run on another input"):
+        checkpoint(increment, tmp_path / "other", "100")
+    assert (tmp_path / "other").read_bytes() == before
+
+
+@pytest.mark.parametrize("theorem", ["chapter-8", "chapter-8-summary"])
+def test_the_checkpoint_of_a_longer_run_is_not_replaced(theorem: str, tmp_path: Path) -> None:
+    """Neither at the start, if fewer steps are allowed, nor while the run is still the shorter one."""
+    model, path = sm.compile("busy-beaver-4", theorem), tmp_path / "run"
+    longer = checkpoint(model, path)
+    before = path.read_bytes()
+    with pytest.raises(UsageError, match=r"a run of up to 100 steps, and this one is of up to 99") as refused:
+        checkpoint(model, path, steps=99)
+    assert f"to continue that run: --resume {path};" in str(refused.value)
+    shorter = Running(model, "", max_steps=100, checkpoint=path)
+    assert shorter.save()
+    assert path.read_bytes() == before
+    again = Running(model, "", max_steps=100, resume=path)
+    assert len(again.tokens) >= len(longer.tokens) - 1
+    checkpoint(model, path, steps=105)
+    assert path.read_bytes() != before
+
+
+def test_a_checkpoint_that_appears_while_a_run_goes_on_is_not_replaced(model: Model, tmp_path: Path) -> None:
+    path = tmp_path / "run"
+    running = Running(model, "", max_steps=100, checkpoint=path)
+    checkpoint(sm.compile("increment"), path, "101")
+    before = path.read_bytes()
+    list(running.pieces())
+    assert "is the checkpoint of a run of another model" in (running.unsaved or "")
+    assert path.read_bytes() == before
+
+
+def test_a_run_that_turned_out_to_need_other_code_is_still_of_the_same_model(model: Model, tmp_path: Path) -> None:
+    path, run = tmp_path / "run", fresh(model)
+    run.engine.assume_less(frozenset({"last write"}), frozenset())
+    run = run.engine.start(model.codec.prompt("").tokens)
+    run.go(130)
+    saved_run.save(run, path)
+    saved_run.require_free(path, fresh(model))
 
 
 def test_checkpoints_need_the_fast_engine_and_a_folder(model: Model, tmp_path: Path) -> None:

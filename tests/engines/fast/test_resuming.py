@@ -143,8 +143,8 @@ def test_a_run_may_make_as_many_steps_as_it_might_before(
     monkeypatch.setattr("softmachine.engines.fast.run.MAX_STEPS", 50)
     made(model, tmp_path / "run", max_steps=200)
     assert resumed(model, tmp_path / "run").so_far().halted
-    made(model, tmp_path / "run", max_steps=20)
-    assert resumed(model, tmp_path / "run").so_far().steps == 50
+    made(model, tmp_path / "shorter", max_steps=20)
+    assert resumed(model, tmp_path / "shorter").so_far().steps == 50
 
 
 @pytest.mark.parametrize("steps", ["", "-5", "1e9", "²", "9" * 10_000])
@@ -166,7 +166,7 @@ def test_what_cannot_be_resumed_is_not_overwritten(literal: Model, tmp_path: Pat
     running = Running(literal, "", resume=tmp_path / "run")
     (tmp_path / "run").write_text("years of work")  # while it runs
     list(running)
-    assert "another file is there" in (running.unsaved or "")
+    assert "is not a checkpoint" in (running.unsaved or "")
     assert (tmp_path / "run").read_text() == path.read_text() == "years of work"
 
 

@@ -66,6 +66,8 @@ class FastEngine:
         self.uneven: frozenset[str] = frozenset()
         self._recording: dict[tuple[int, ...], tuple[Emitted, Callable[..., None]]] = {}
         self.code: Emitted | Interpreted = self._code(tables)
+        self.identity = self.digest
+        """A hash of the model: unlike :attr:`digest`, it stays the same when a run turns out to need other code."""
 
     def _code(self, tables: bool | None) -> Emitted | Interpreted:
         if tables or (tables is None and is_large(self.transformer)):

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from softmachine.arithmetic import Arithmetic
 from softmachine.codec import DecoderCodec, SegmentedCodec
-from softmachine.engines.engine import Engine, Task
+from softmachine.engines.engine import Engine, Execution, Task
 from softmachine.engines.fast import saved_run
 from softmachine.engines.fast.analysis.grids import Declined
 from softmachine.engines.fast.audit import Audit, audit
@@ -252,6 +252,12 @@ def resume(task: Task, file: Path) -> FastRun:
     return run
 
 
+def require_free(file: Path, run: Execution | None) -> None:
+    """Complain if a file is there that saving a run, if it is known yet, would destroy."""
+    fast = run if isinstance(run, FastRun) else None
+    saved_run.require_free(file, fast.run if fast else None, fast.max_steps if fast else None)
+
+
 def quick(task: Task) -> bool:
     """Whether no head has to look at many keys one by one, as far as is known beforehand."""
     try:
@@ -261,4 +267,4 @@ def quick(task: Task) -> bool:
     return isinstance(code, Emitted) and not any(plan.scans for plan in code.plans)
 
 
-ENGINE = Engine("fast", FastRun, resume, saved_run.require_free, quick)
+ENGINE = Engine("fast", FastRun, resume, require_free, quick)

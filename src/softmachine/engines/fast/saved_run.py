@@ -1,10 +1,10 @@
 """Saved runs: a run on disk, from which it goes on as if nothing had happened.
 
 The file is in the safetensors format: plain arrays and a header, nothing that could be executed. It is written in one
-piece, so that a full disk or a power cut leaves the last one, and takes the place of nothing but a saved run. What is
-read is checked before compiled code works on it: that it belongs to the same model, its checksum, and that no index
-points outside of an array. A run that has ended is saved as it was before its last decision: whoever loads it lets the
-model decide again.
+piece, so that a full disk or a power cut leaves the last one, and replaces nothing but a run of the same model on the
+same input that is not longer. What is read is checked before compiled code works on it: that it belongs to the same
+model, its checksum, and that no index points outside of an array. A run that has ended is saved as it was before its
+last decision: whoever loads it lets the model decide again.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import tempfile
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -29,7 +28,9 @@ from softmachine.engines.fast.segments import SegmentedPass
 from softmachine.engines.fast.tables.memory import TableMemory
 from softmachine.engines.fast.tokens import Tokens
 from softmachine.errors import Place, Remedy, SoftmachineError, SourceError, UsageError
-from softmachine.packed import Codes, Packed
+from softmachine.files import write
+from softmachine.packed import BLOCK, Codes, Packed
+from softmachine.text import many
 
 if TYPE_CHECKING:
     from softmachine.engines.fast.engine import FastEngine, FastPass
@@ -37,43 +38,53 @@ if TYPE_CHECKING:
 Arrays = dict[str, NDArray[Any]]
 FORMAT = "softmachine checkpoint 2"
 SEGMENTS_FORMAT = "softmachine checkpoint of segments 2"
-_OURS = (FORMAT, SEGMENTS_FORMAT, "softmachine checkpoint 1", "softmachine checkpoint of segments 1")
-"""What may be overwritten: also what older versions wrote, with a byte a token."""
 _DTYPES = {"uint8": "U8", "int8": "I8", "int16": "I16", "int32": "I32", "int64": "I64"}
 _LARGEST = 2**62
 _LONGEST_HEADER = 1 << 24
 _MOST_DIGITS = 30
 
 
-def require_free(path: Path) -> None:
-    """Complain if there is something else than a saved run.
+def require_free(path: Path, run: FastPass | SegmentedPass | None = None, steps: int | None = None) -> None:
+    """Complain if a file must not be replaced: it is no saved run, or that of another model or input, or a longer one.
+
+    Args:
+        path: The file.
+        run: The run that is to be saved, if it is known yet.
+        steps: How many steps it may make; None if it may be shorter.
 
     Raises:
         UsageError: If so.
     """
-    if _taken(path):
+    if not path.exists():  # or it is a link that leads nowhere
+        return
+    header = _header(path)
+    if not path.is_file() or header.get("format") not in (FORMAT, SEGMENTS_FORMAT):
         raise UsageError(
-            f"{path} exists already, and is not a checkpoint of softmachine",
+            f"{path} exists already, and is not a checkpoint of this version of softmachine",
             hint="choose another name; only checkpoints are overwritten",
+        )
+    if run is None:
+        return
+    same = not {header.get("weights"), header.get("model")}.isdisjoint((run.engine.identity, run.engine.digest))
+    if not same or header.get("input", _input(run)) != _input(run):
+        what = "on another input" if same else "of another model"
+        raise UsageError(f"{path} is the checkpoint of a run {what}", hint="choose another name")
+    if steps is not None and (before := _number(header, "steps")) > steps:
+        raise UsageError(
+            f"{path} is the checkpoint of a run of up to {many(before, 'step')}, and this one is of up to {steps:,}",
+            hint=Remedy("to continue that run: {}; or choose another name", checkpoint=None, resume=str(path)),
         )
 
 
-def _taken(path: Path) -> bool:
-    """Whether there is something that does not begin as a saved run does: a length, and a header with our format."""
-    if not os.path.lexists(path) or (path.is_symlink() and not path.exists()):
-        return False
-    if not path.is_file():
-        return True
-    return _header(path).get("format") not in _OURS
-
-
 def _header(path: Path) -> dict[str, str]:
-    """What a file says of itself, if it begins as ours do: a length, and a header; else nothing."""
+    """The header of a file that begins as ours do, and its number of tokens; of any other file nothing."""
     try:
         with path.open("rb") as file:
             length = int.from_bytes(file.read(8), "little")
             header = json.loads(file.read(length) if length <= _LONGEST_HEADER else b"")
-        return {str(key): str(value) for key, value in header["__metadata__"].items()}
+        *blocks, rest = (header[name]["shape"][0] for name in header if name.startswith(("tokens ", "said ")))
+        known = {str(key): str(value) for key, value in header["__metadata__"].items()}
+        return known | {"tokens": str(BLOCK * len(blocks) + rest)}
     except (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError):
         return {}
 
@@ -100,15 +111,28 @@ def save(run: FastPass | SegmentedPass, path: Path, steps: int = 0, context: int
 
     Raises:
         SourceError: If that is not possible; the run goes on in memory.
+        UsageError: If something else is there by now.
     """
+    require_free(path, run)
+    if _number(_header(path), "tokens") > (len(run.lasting()) if isinstance(run, SegmentedPass) else run.known):
+        return  # of the same model on the same input: this run and more
     less = {"general": run.engine.general, "uneven": run.engine.uneven}
     common = {"model": run.engine.digest, "steps": str(steps)} | ({"context": str(context)} if context else {})
     common |= {what: json.dumps(sorted(names)) for what, names in less.items()}
-    if isinstance(run, SegmentedPass):
-        # What was said says it all: the present segment is read again.
-        _save(path, _packed("said", run.lasting()), common | {"format": SEGMENTS_FORMAT, "prompt": _prompt(run)})
+    common |= {"weights": run.engine.identity, "input": _input(run)}
+    if isinstance(run, SegmentedPass):  # the present segment is read again, so that its tokens suffice
+        arrays, own = _packed("said", run.lasting()), {"format": SEGMENTS_FORMAT, "prompt": _input(run)}
     else:
-        _save(path, _whole(run), common | {"format": FORMAT, "prompt": str(run.prompt)})
+        arrays, own = _whole(run), {"format": FORMAT, "prompt": str(run.prompt)}
+    try:
+        content = _written(arrays, {**common, **own, "checksum": _checksum(arrays)})
+        write(Path(os.path.realpath(path)), content, force=True)  # a link stays a link
+    except UsageError as problem:
+        raise SourceError(
+            f"the checkpoint cannot be written: {problem.message}",
+            place=Place(str(path)),
+            hint="the last one, if there is one, is as it was",
+        ) from None
 
 
 def _whole(run: FastPass) -> Arrays:
@@ -146,33 +170,11 @@ def _unpacked(name: str, arrays: Arrays, like: FastPass) -> Packed[str]:
     return packed
 
 
-def _prompt(run: SegmentedPass) -> str:
-    return hashlib.sha256(json.dumps(run.first_prompt).encode()).hexdigest()
-
-
-def _save(path: Path, arrays: Arrays, header: dict[str, str]) -> None:
-    """Write a file in one piece."""
-    header["checksum"] = _checksum(arrays)
-    name = None
-    try:
-        if _taken(path):
-            raise FileExistsError(0, "another file is there")
-        place = Path(os.path.realpath(path))  # a link stays a link
-        handle, name = tempfile.mkstemp(dir=place.parent, prefix=f".{path.name[:40]}.")
-        with os.fdopen(handle, "wb") as file:
-            for part in _written(arrays, header):
-                file.write(part)
-            file.flush()
-            os.fsync(file.fileno())
-        Path(name).replace(place)
-    except OSError as problem:
-        if name:
-            Path(name).unlink(missing_ok=True)
-        raise SourceError(
-            f"the checkpoint cannot be written: {problem.strerror or problem}",
-            place=Place(str(path)),
-            hint="the last one, if there is one, is as it was",
-        ) from None
+def _input(run: FastPass | SegmentedPass) -> str:
+    """A hash of the prompt."""
+    if isinstance(run, SegmentedPass):
+        return hashlib.sha256(json.dumps(run.first_prompt).encode()).hexdigest()
+    return hashlib.sha256(run.tokens.between(0, run.prompt).astype(np.int64).tobytes()).hexdigest()
 
 
 def _written(arrays: Arrays, header: dict[str, str]) -> Iterator[bytes | memoryview]:
@@ -251,7 +253,7 @@ def _adopt(run: FastPass | SegmentedPass, header: dict[str, str], arrays: Arrays
                 Remedy(f"go on with those, while the run fits in them: {{}}; or {START_ANEW}", context=before),
             )
         raise _RefusedError("is of another model, or of another version of softmachine")
-    prompt = _prompt(run) if isinstance(run, SegmentedPass) else str(run.prompt)
+    prompt = _input(run) if isinstance(run, SegmentedPass) else str(run.prompt)
     if header.get("prompt") != prompt:
         raise _RefusedError("is of a run on another input")
     if isinstance(run, SegmentedPass):

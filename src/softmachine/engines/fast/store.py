@@ -11,13 +11,15 @@ import hashlib
 import os
 import stat
 import sys
-import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
 from types import FunctionType, ModuleType
 from typing import Any
+
+from softmachine.errors import UsageError
+from softmachine.files import make_folder, remove, write
 
 FOLDER = "softmachine"
 KERNELS = ("store.py", "status.py", "codegen/tail.py", "indexes/*.py", "tables/*.py")
@@ -85,7 +87,7 @@ class _Compiled:
                     raise
                 with suppress(OSError):
                     for file in _machine_code(self._path.parent, f"{self._path.stem}.*"):
-                        file.unlink()
+                        remove(file)
                 self._function = self._again()
                 self._function(*arguments)
         self._works = True
@@ -168,8 +170,8 @@ def _kept(text: str) -> Path | None:
             return None
         path = folder / f"{_file(text)}.py"
         if not path.is_file() or path.is_symlink() or path.read_text(encoding="utf-8") != text:
-            _write(path, text)
-    except OSError:
+            write(path, text, force=True)
+    except (OSError, UsageError):
         return None
     return path
 
@@ -179,7 +181,7 @@ def cache_folder() -> Path | None:
     root = os.environ.get("XDG_CACHE_HOME")
     base = Path(root) if root and Path(root).is_absolute() else Path.home() / ".cache"
     folder = base / FOLDER / "code"
-    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    make_folder(folder, mode=0o700)
     for place in (folder, folder / "__pycache__"):
         if place.is_symlink() or (place.exists() and not _private(place)):
             return None
@@ -192,15 +194,3 @@ def _private(folder: Path) -> bool:
         return True
     found = folder.lstat()
     return stat.S_ISDIR(found.st_mode) and found.st_uid == os.getuid() and not found.st_mode & 0o022
-
-
-def _write(path: Path, text: str) -> None:
-    """Write a file in one piece: whoever reads it sees all of it or nothing."""
-    handle, name = tempfile.mkstemp(dir=path.parent, suffix=".tmp")
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            file.write(text)
-        Path(name).replace(path)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise

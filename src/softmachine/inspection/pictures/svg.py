@@ -7,7 +7,7 @@ from html import escape
 from pathlib import Path
 from unicodedata import east_asian_width
 
-from softmachine.files import require_suffix, write_text
+from softmachine.files import require_suffix, write
 from softmachine.text import printable
 
 SIZE = 12.0
@@ -33,7 +33,7 @@ class Picture:
             UsageError: If it does not, there is something already, or it cannot be written.
         """
         require_suffix(Path(file), ".svg")
-        write_text(Path(file), self.svg)
+        write(Path(file), self.svg)
 
     def _repr_svg_(self) -> str:
         return self.svg
