@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
+from softmachine.arguments import validated
 from softmachine.errors import UsageError
 from softmachine.languages.source import Extensible, Source, with_two_letters
 from softmachine.model import Model
 from softmachine.text import clipped
 
 
+@validated
 def load(
     source: str | Path | Source | Model,
     format: str | None = None,  # noqa: A002
