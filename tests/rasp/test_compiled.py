@@ -9,6 +9,7 @@ import pytest
 
 import softmachine as sm
 from softmachine import rasp
+from softmachine.errors import ConstructionError
 from softmachine.rasp import causal
 from tests.rasp.causal.test_library import CASES as CAUSAL
 from tests.rasp.test_programs import CASES
@@ -39,3 +40,22 @@ def test_a_causal_function_is_right_on_all_short_words(case: str) -> None:
 @pytest.mark.parametrize("case", CAUSAL)
 def test_every_causal_function_is_right_on_all_words_up_to_length_4(case: str) -> None:
     assert is_right(case, up_to=4)
+
+
+@pytest.mark.parametrize("masked", [False, True])
+@pytest.mark.parametrize("function", [round, int, lambda mean: round(mean) % 2], ids=["round", "int", "parity"])
+def test_a_rounded_mean_over_a_selection_that_may_be_empty_is_compiled(
+    function: Callable[..., object], masked: bool
+) -> None:
+    mean = rasp.Aggregate(rasp.Select(rasp.tokens, rasp.tokens, rasp.Comparison.LT), rasp.tokens)
+    model = sm.compile(rasp.program(rasp.Map(function, mean), [0, 1, 5], causal=masked))
+    assert sm.check(model, up_to=3).holds
+    assert sm.run(model, ["0"]).outcome.values == ("None",)
+
+
+def test_the_refusal_of_a_mean_as_an_output_gives_advice_that_works() -> None:
+    mean = rasp.Aggregate(rasp.Select(rasp.tokens, rasp.tokens, rasp.Comparison.LT), rasp.tokens)
+    with pytest.raises(ConstructionError, match="round it, or compare it with something"):
+        sm.compile(rasp.program(mean, [0, 1]))
+    for advised in (rasp.Map(round, mean), rasp.Map(lambda value: value > 0, mean)):
+        assert sm.check(rasp.program(advised, [0, 1]), up_to=3).holds
