@@ -7,9 +7,9 @@ the function does not import is recognised by its name, along the bases of the v
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache, wraps
-from inspect import Signature, signature
+from inspect import signature
 from operator import index
 from pathlib import Path
 from sys import float_info
@@ -38,6 +38,18 @@ DESCRIPTIONS: Mapping[str, str] = {
     "Iterable[object]": "an iterable",
 }
 """What messages call a type; by default its name."""
+TESTS: Mapping[str, Callable[[Any], bool]] = {
+    "None": lambda value: value is None,
+    "bool": lambda value: isinstance(value, bool),
+    "int": lambda value: hasattr(type(value), "__index__") and not isinstance(value, bool),
+    "float": lambda value: type(value) in (int, float) and abs(value) <= float_info.max,
+    "str": lambda value: isinstance(value, str),
+    "object": lambda _value: True,
+    "Tell": callable,
+    "Iterable[str]": lambda value: TESTS["Iterable[object]"](value) and all(map(_is_symbol, set(map(type, value)))),
+    "Iterable[object]": lambda value: isinstance(value, Iterable) and not isinstance(value, bytes | Mapping),
+}
+"""Whether a value has a type, for all that are not classes of softmachine."""
 _ALTERNATIVES = re.compile(r" \| (?![^\[]*\])")
 _ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
 
@@ -48,7 +60,7 @@ def validated(function: Function) -> Function:
     """A function that validates its arguments before it is entered.
 
     Every argument must have one of the types of its annotation. Integers are all values with ``__index__`` except
-    Booleans; iterables are passed on as tuples.
+    Booleans; an iterator is passed on as a tuple.
 
     Raises:
         UsageError: If an argument is missing, unknown, of another type, or out of range; it names the parameter.
@@ -56,93 +68,80 @@ def validated(function: Function) -> Function:
 
     @wraps(function)
     def called(*args: object, **named: object) -> object:
-        own = _signature(function)
         try:
-            bound = own.bind(*args, **named)
+            bound = _signature(function).bind(*args, **named)
         except TypeError as error:
             raise UsageError(f"{function.__name__}(): {error}") from None
         for name, value in bound.arguments.items():
-            bound.arguments[name] = _argument(name, value, own.parameters[name].annotation, function.__globals__)
+            annotation = bound.signature.parameters[name].annotation
+            bound.arguments[name] = _argument(name, value, _ALTERNATIVES.split(annotation), function.__globals__)
         return function(*bound.args, **bound.kwargs)
 
     return cast("Function", called)
 
 
-@cache
-def _signature(function: Callable[..., object]) -> Signature:
-    return signature(function)
+_signature = cache(signature)
 
 
-def _argument(name: str, value: Any, annotation: str, scope: Mapping[str, object]) -> object:
+def _argument(name: str, value: Any, kinds: list[str], scope: Mapping[str, object]) -> object:
     """An argument as the function takes it.
 
     Raises:
         UsageError: If it has none of the types, or is not valid for the one that it has.
     """
-    kinds = _ALTERNATIVES.split(annotation)
-    kind = next((each for each in kinds if _is(value, each, scope)), None)
-    problem = f"is not {_either(kinds)}"
+    if isinstance(value, Iterator):
+        value = tuple(value)  # it can be read once
+    kind = next((each for each in kinds if _is_a(value, each, scope)), None)
+    problem = "" if kind else f"is not {_either(kinds)}"
     if kind == "int":
         value = index(value)
         problem = range_problem(value, MIN_INTEGERS.get(name, 0))
-    elif kind is not None and kind.startswith("Iterable["):
-        value, symbols = tuple(value), kind == "Iterable[str]"
-        wrong = [each for each in value if type(each) is not str and symbols and not _is(each, "int", scope)]
-        problem = f"is not {_either(kinds)}: {shown(wrong[0])} is not a symbol" if wrong else ""
-    elif kind is not None:
-        problem = _text_problem(str(value), "Path" in kinds) if isinstance(value, str | Path) else ""
+    elif isinstance(value, str | Path):
+        problem = problem or _text_problem(str(value), "Path" in kinds)
     if problem:
-        raise UsageError(f"invalid value for {name!r}: {shown(value)} {problem}")
+        raise UsageError(f"invalid value for {name!r}: {_shown(value)} {problem}")
     return value
 
 
-def _is(value: Any, kind: str, scope: Mapping[str, object]) -> bool:
+def _is_symbol(kind: type) -> bool:
+    """Whether objects of a class can be symbols; integers are those of some RASP programs."""
+    return issubclass(kind, str | int)
+
+
+def _is_a(value: object, kind: str, scope: Mapping[str, Any]) -> bool:
     """Whether a value has the type of this name."""
-    match kind:
-        case "None" | "bool":
-            return value is None if kind == "None" else isinstance(value, bool)
-        case "int":
-            return hasattr(type(value), "__index__") and not isinstance(value, bool)
-        case "float":
-            return type(value) in (int, float) and abs(value) <= float_info.max
-        case "Tell":
-            return callable(value)
-        case "Iterable[str]" | "Iterable[object]":
-            return isinstance(value, Iterable) and not isinstance(value, str | bytes | bytearray | Mapping)
-    found = {"str": str, "object": object}.get(kind) or scope.get(kind)
-    if isinstance(found, type):
-        return isinstance(value, found) and not (isinstance(value, type) and found is not object)
+    if kind in TESTS:
+        return TESTS[kind](value)
+    if kind in scope:
+        return isinstance(value, scope[kind]) and not isinstance(value, type)
     return any(base.__name__ == kind and base.__module__.startswith("softmachine.") for base in type(value).__mro__)
 
 
-def range_problem(value: int, least: int) -> str:
+def range_problem(value: int, least: int = 0) -> str:
     """Why an integer is out of range; "" if it is not."""
-    if value < least:
-        return f"is less than {least}"
-    return f"is more than {MAX_INTEGER}" if value > MAX_INTEGER else ""
+    if least <= value <= MAX_INTEGER:
+        return ""
+    return f"is less than {least}" if value < least else f"is more than {MAX_INTEGER}"
 
 
 def _text_problem(text: str, is_path: bool) -> str:
-    """Why a text cannot be written or a file cannot have this name; "" if nothing is wrong with it."""
-    if is_path and "\0" in text:
-        return "contains a null character, which no file name may have"
-    surrogates = SURROGATE.findall(text)
-    if is_path:  # the bytes of a file name that are not UTF-8 are surrogates
-        surrogates = [each for each in surrogates if not "\udc80" <= each <= "\udcff"]
-    return f"contains the lone surrogate {surrogates[0]!r}, which UTF-8 cannot encode" if surrogates else ""
+    """Why a text cannot be written, or no file can have this name; "" if nothing is wrong with it."""
+    # In the name of a file, these surrogates are bytes that are not UTF-8.
+    found = SURROGATE.search(re.sub("[\udc80-\udcff]", "", text) if is_path else text)
+    if found:
+        return f"contains the lone surrogate {found[0]!r}, which UTF-8 cannot encode"
+    return "contains a null character, which no file name has" if is_path and "\0" in text else ""
 
 
-def shown(value: object) -> str:
+def _shown(value: object) -> str:
     """A value in a message: short, and without the address of an object."""
     try:
         return clipped(_ADDRESS.sub("", repr(value)), 60)
-    except Exception:  # an integer of very many digits, or an object whose repr fails
+    except Exception:  # an integer of too many digits, or an object whose repr fails
         return f"this {type(value).__name__}"
 
 
 def _either(kinds: Iterable[str]) -> str:
-    """Type names for people: "a string, a Path or a Model"."""
-    names = [
-        DESCRIPTIONS.get(each) or f"{'an' if each[0] in 'AEIOU' else 'a'} {each}" for each in kinds if each != "None"
-    ]
-    return " or ".join(filter(None, (", ".join(names[:-1]), names[-1])))
+    """Types for people: "a string, a Path or a Model"."""
+    *others, last = (DESCRIPTIONS.get(kind, f"a {kind}") for kind in kinds if kind != "None")
+    return f"{', '.join(others)} or {last}" if others else last
