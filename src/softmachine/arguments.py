@@ -94,9 +94,8 @@ def _argument(name: str, value: Any, kinds: list[str], scope: Mapping[str, objec
     kind = next((each for each in kinds if _is_a(value, each, scope)), None)
     problem = "" if kind else f"is not {_either(kinds)}"
     if kind == "int":
-        value = index(value)
-        problem = range_problem(value, MIN_INTEGERS.get(name, 0))
-    elif isinstance(value, str | Path):
+        return require_in_range(name, index(value), MIN_INTEGERS.get(name, 0))
+    if isinstance(value, str | Path):
         problem = problem or _text_problem(str(value), "Path" in kinds)
     if problem:
         raise UsageError(f"invalid value for {name!r}: {_shown(value)} {problem}")
@@ -117,11 +116,16 @@ def _is_a(value: object, kind: str, scope: Mapping[str, Any]) -> bool:
     return any(base.__name__ == kind and base.__module__.startswith("softmachine.") for base in type(value).__mro__)
 
 
-def range_problem(value: int, least: int = 0) -> str:
-    """Why an integer is out of range; "" if it is not."""
+def require_in_range(name: str, value: int, least: int) -> int:
+    """An integer, if it is in range.
+
+    Raises:
+        UsageError: If it is less than the least value, or more than the largest of all integers.
+    """
     if least <= value <= MAX_INTEGER:
-        return ""
-    return f"is less than {least}" if value < least else f"is more than {MAX_INTEGER}"
+        return value
+    problem = f"is less than {least}" if value < least else f"is more than {MAX_INTEGER:,}"
+    raise UsageError(f"invalid value for {name!r}: {_shown(value)} {problem}")
 
 
 def _text_problem(text: str, is_path: bool) -> str:

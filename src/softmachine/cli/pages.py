@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from softmachine.cli.output import Output
+from softmachine.cli.output import Output, printable
 from softmachine.cli.progress import working
 from softmachine.errors import Remedy, UsageError
 from softmachine.files import require_new
@@ -68,4 +68,5 @@ class Paging:
 def command_of(source: str, word: str | None, options: Mapping[str, object]) -> str:
     """The command that makes the page of such a run; where it is written to does not matter."""
     given = [f"--{name.replace('_', '-')}={value}" for name, value in options.items() if value is not None]
-    return shlex.join(["softmachine", "run", source, *([] if word is None else [word]), *given, "--html", "run.html"])
+    words = ["softmachine", "run", source, *([] if word is None else [word]), *given, "--html", "run.html"]
+    return printable(shlex.join(words))  # a file name need not be UTF-8
