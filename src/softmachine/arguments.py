@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache, wraps
 from inspect import signature
+from numbers import Integral
 from operator import index
 from pathlib import Path
 from sys import float_info
@@ -34,6 +35,7 @@ DESCRIPTIONS: Mapping[str, str] = {
     "float": "a finite number",
     "str": "a string",
     "Tell": "a function",
+    "Arithmetic": "an Arithmetic",
     "Iterable[str]": "an iterable of symbols",
     "Iterable[object]": "an iterable",
 }
@@ -41,13 +43,16 @@ DESCRIPTIONS: Mapping[str, str] = {
 TESTS: Mapping[str, Callable[[Any], bool]] = {
     "None": lambda value: value is None,
     "bool": lambda value: isinstance(value, bool),
-    "int": lambda value: hasattr(type(value), "__index__") and not isinstance(value, bool),
+    "int": lambda value: isinstance(value, Integral) and not isinstance(value, bool),
     "float": lambda value: type(value) in (int, float) and abs(value) <= float_info.max,
     "str": lambda value: isinstance(value, str),
     "object": lambda _value: True,
     "Tell": callable,
-    "Iterable[str]": lambda value: TESTS["Iterable[object]"](value) and all(map(_is_symbol, set(map(type, value)))),
     "Iterable[object]": lambda value: isinstance(value, Iterable) and not isinstance(value, bytes | Mapping),
+    # Symbols may be integers, as in the vocabulary of a RASP program.
+    "Iterable[str]": lambda value: (
+        TESTS["Iterable[object]"](value) and all(issubclass(kind, str | int) for kind in set(map(type, value)))
+    ),
 }
 """Whether a value has a type, for all that are not classes of softmachine."""
 _ALTERNATIVES = re.compile(r" \| (?![^\[]*\])")
@@ -59,8 +64,8 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 def validated(function: Function) -> Function:
     """A function that validates its arguments before it is entered.
 
-    Every argument must have one of the types of its annotation. Integers are all values with ``__index__`` except
-    Booleans; an iterator is passed on as a tuple.
+    Every argument must have one of the types of its annotation. A Boolean is not an integer; one of another library,
+    such as NumPy's, is passed on as ``int``, and an iterator as a tuple.
 
     Raises:
         UsageError: If an argument is missing, unknown, of another type, or out of range; it names the parameter.
@@ -89,22 +94,15 @@ def _argument(name: str, value: Any, kinds: list[str], scope: Mapping[str, objec
     Raises:
         UsageError: If it has none of the types, or is not valid for the one that it has.
     """
-    if isinstance(value, Iterator):
+    if isinstance(value, Iterator) and any(kind.startswith("Iterable") for kind in kinds):
         value = tuple(value)  # it can be read once
     kind = next((each for each in kinds if _is_a(value, each, scope)), None)
-    problem = "" if kind else f"is not {_either(kinds)}"
     if kind == "int":
         return require_in_range(name, index(value), MIN_INTEGERS.get(name, 0))
-    if isinstance(value, str | Path):
-        problem = problem or _text_problem(str(value), "Path" in kinds)
-    if problem:
+    text = str(value) if isinstance(value, str | Path) else ""
+    if problem := _text_problem(text, "Path" in kinds) if kind else f"is not {_either(kinds)}":
         raise UsageError(f"invalid value for {name!r}: {_shown(value)} {problem}")
     return value
-
-
-def _is_symbol(kind: type) -> bool:
-    """Whether objects of a class can be symbols; integers are those of some RASP programs."""
-    return issubclass(kind, str | int)
 
 
 def _is_a(value: object, kind: str, scope: Mapping[str, Any]) -> bool:

@@ -76,13 +76,9 @@ def name_problems(names: Iterable[object]) -> list[str]:
     Args:
         names: The name of a source, and all names that occur in it.
     """
-    problems = []
-    for name in names:
-        if not isinstance(name, str):
-            problems.append(f"{name!r} is not a string; names and symbols are strings")
-        elif SURROGATE.search(name):
-            problems.append(f"{name!r} contains a lone surrogate, which UTF-8 cannot encode; choose another name")
-    return problems
+    unencodable = "contains a lone surrogate, which UTF-8 cannot encode; choose another name"
+    wrong = (name for name in names if not isinstance(name, str) or SURROGATE.search(name))
+    return [f"{name!r} {unencodable if isinstance(name, str) else 'is not a string'}" for name in wrong]
 
 
 def is_symbol(text: str) -> bool:

@@ -126,9 +126,7 @@ def _problems(circuit: Circuit) -> list[Problem]:
         return [(f"it has {many(circuit.size, 'gate')}; at most {MOST_GATES:,} are allowed", None)]
     names = (circuit.name, *circuit.inputs, *(gate.name for gate in circuit.gates))
     problems: list[Problem] = [(text, None) for text in name_problems(names)]
-    if problems:
-        return problems
-    problems = [(text, gate.place) for gate in circuit.gates for text in gate.problems()]
+    problems += [(text, gate.place) for gate in circuit.gates for text in gate.problems()]
     problems += [*_driver_problems(circuit), *_reader_problems(circuit)]
     if not problems and (cycle := _find_cycle(circuit.inputs, circuit.gates)):
         path = " → ".join(gate.name for gate in (*cycle, cycle[0]))
