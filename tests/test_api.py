@@ -187,12 +187,12 @@ def test_objects_show_themselves_in_notebooks() -> None:
         (lambda: sm.run("palindrome", "a", arithmetic="float8"), UsageError, "float64"),
         (lambda: sm.check("palindrome"), UsageError, "up_to"),
         (lambda: sm.check("palindrome", up_to=3, sample=2, length=1), UsageError, "up_to"),
-        (lambda: sm.load(None), UsageError, "None is no source"),  # type: ignore[arg-type]
-        (lambda: sm.compile("increment", "ternary", context=-4), ConstructionError, "for a length of -4"),
-        (lambda: sm.run("palindrome", "ab", max_steps=-1), UsageError, "-1 steps"),
-        (lambda: sm.check("palindrome", up_to=2, max_steps=-1), UsageError, "-1 steps"),
-        (lambda: sm.check("palindrome", up_to=2, workers=0), UsageError, "0 processes"),
-        (lambda: sm.soften("palindrome", length=5, sharpness=0), UsageError, "a sharpness of 0"),
+        (lambda: sm.load(None), UsageError, "'source': None is not a string, a Path, a Source or a Model"),  # type: ignore[arg-type]
+        (lambda: sm.compile("increment", "ternary", context=-4), UsageError, "'context': -4 is less than 0"),
+        (lambda: sm.run("palindrome", "ab", max_steps=-1), UsageError, "'max_steps': -1 is less than 0"),
+        (lambda: sm.check("palindrome", up_to=2, max_steps=-1), UsageError, "'max_steps': -1 is less than 0"),
+        (lambda: sm.check("palindrome", up_to=2, workers=0), UsageError, "'workers': 0 is less than 1"),
+        (lambda: sm.soften("palindrome", length=5, sharpness=0), UsageError, "'sharpness': 0 is less than 1"),
     ],
 )
 def test_mistakes_are_told_with_what_would_be_right(call: object, error: type[Exception], words: str) -> None:

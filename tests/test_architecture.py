@@ -16,7 +16,7 @@ import softmachine
 
 ROOT = Path(softmachine.__file__).parent
 MAP = (Path(__file__).parent.parent / "docs" / "architecture.md").read_text(encoding="utf-8")
-ALWAYS = {"errors", "text", "views", "progress", "plugins"}
+ALWAYS = {"arguments", "errors", "text", "views", "progress", "plugins"}
 """Rooms that everybody may import."""
 
 

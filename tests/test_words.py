@@ -32,7 +32,7 @@ def test_what_does_not_say_which_inputs_is_refused() -> None:
         Sweep.of(palindrome, up_to=3, sample=None, length=3)
     with pytest.raises(UsageError, match="none up to length 2"):
         Sweep.of(adder, up_to=2, sample=None, length=None)
-    with pytest.raises(UsageError, match="no inputs up to length -1"):
+    with pytest.raises(UsageError, match="'up_to': -1 is less than 0"):
         sm.check("palindrome", up_to=-1)
 
 
@@ -50,7 +50,8 @@ def test_too_many_inputs_are_not_counted() -> None:
 
 
 @pytest.mark.parametrize(
-    ("sample", "length", "why"), [(0, 3, "at least one word"), (-1, 3, "at least one word"), (2, -2, "of length -2")]
+    ("sample", "length", "why"),
+    [(0, 3, "0 is less than 1"), (-1, 3, "-1 is less than 1"), (2, -2, "-2 is less than 0")],
 )
 def test_a_sample_of_nothing_is_refused(sample: int, length: int, why: str) -> None:
     """A check of no inputs at all would hold; words of length -2 were empty ones."""

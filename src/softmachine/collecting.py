@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from softmachine.arguments import validated
 from softmachine.compiling import compile  # noqa: A004
 from softmachine.languages.source import Source
 from softmachine.loading import load_for_many_words
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from softmachine.datasets import Dataset
 
 
+@validated
 def dataset(
     source: Model | Source | str | Path,
     *,

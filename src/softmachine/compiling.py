@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, overload
 
+from softmachine.arguments import validated
 from softmachine.compiler import compile_program
 from softmachine.errors import OutgrownError, Remedy, UsageError
 from softmachine.estimates import consent
@@ -24,6 +25,7 @@ MOST_STEPS = 100_000_000
 """As many as the fast engine makes unasked."""
 
 
+@validated
 def compile(  # noqa: A001
     source: str | Path | Source | Model,
     theorem: str | Theorem | None = None,
@@ -76,6 +78,7 @@ def compiled_by(model: Model, theorem: str | Theorem | None) -> bool:
     return theorem is None or model.theorem.name == (theorem.name if isinstance(theorem, Theorem) else theorem)
 
 
+@validated
 def compile_for(
     source: str | Path | Source | Model,
     word: str | Iterable[str],
@@ -132,6 +135,7 @@ def soften(
 def soften(
     model: Model | Source | str | Path, *, length: int, sharpness: int | None = ..., yes: bool = ...
 ) -> tuple[Model, Certificate]: ...
+@validated
 def soften(
     model: Model | Source | str | Path | Transformer, *, length: int, sharpness: int | None = None, yes: bool = False
 ) -> tuple[Model, Certificate] | tuple[Transformer, WeightCertificate]:
@@ -166,6 +170,7 @@ def certificate(
 def certificate(
     model: Model | Source | str | Path, *, length: int, sharpness: int | None = ..., yes: bool = ...
 ) -> Certificate: ...
+@validated
 def certificate(
     model: Model | Source | str | Path | Transformer, *, length: int, sharpness: int | None = None, yes: bool = False
 ) -> Certificate | WeightCertificate:

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
+from softmachine.arguments import validated
 from softmachine.errors import UsageError
 from softmachine.languages.source import Extensible, Source, with_two_letters
 from softmachine.model import Model
-from softmachine.text import clipped
 
 
+@validated
 def load(
     source: str | Path | Source | Model,
     format: str | None = None,  # noqa: A002
@@ -29,8 +30,6 @@ def load(
         UsageError: If it is nothing that could be.
     """
     item = _read(source, format) if isinstance(source, str | Path) else source
-    if not isinstance(item, Model) and not hasattr(item, "language"):
-        raise UsageError(f"{clipped(repr(item))} is no source", hint="give a name, a path, or what was loaded before")
     return item if alphabet is None else extended(item, alphabet)
 
 

@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from softmachine.arguments import validated
 from softmachine.compiling import compile, compile_for  # noqa: A004
 from softmachine.errors import SoftmachineError
 from softmachine.estimates import consent
@@ -24,6 +25,7 @@ MOST_FRAMED = 2_000
 """Notebooks show the page of a run of so many positions at most; of a longer one, its text."""
 
 
+@validated
 def run(
     model: Model | Source | str | Path,
     word: str | Iterable[Any] | None = None,
@@ -107,6 +109,7 @@ def _framed(run: Run) -> str | None:
         return None
 
 
+@validated
 def check(
     model: Model | Source | str | Path,
     source: Source | None = None,

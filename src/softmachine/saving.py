@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from softmachine.arguments import validated
 from softmachine.compiling import compile, compiled_by  # noqa: A004
 from softmachine.errors import UsageError
 from softmachine.languages.source import Source
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from softmachine.exports.writing import Exported
 
 
+@validated
 def save(model: Model | Transformer, folder: str | Path, *, force: bool = False) -> None:
     """Write a model to a folder, from which :func:`load` reads it; or bare weights, for :func:`load_weights`."""
     from softmachine.exports import native
@@ -28,6 +30,7 @@ def save(model: Model | Transformer, folder: str | Path, *, force: bool = False)
         native.save(model, Path(folder), force=force)
 
 
+@validated
 def load_weights(folder: str | Path) -> Transformer:
     """The weights of a folder that :func:`save` wrote, of a model or bare, without what they are for."""
     from softmachine.exports import native
@@ -35,6 +38,7 @@ def load_weights(folder: str | Path) -> Transformer:
     return native.load_weights(Path(folder))
 
 
+@validated
 def export(
     model: Model | Source | str | Path,
     folder: str | Path,

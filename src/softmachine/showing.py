@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from softmachine.arguments import validated
 from softmachine.estimates import consent
 from softmachine.model import Model
 from softmachine.progress import Tell, nobody
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["gallery", "inspect", "page", "picture"]
 
 
+@validated
 def inspect(run: Run, *, yes: bool = False) -> Inspection:
     """A run from the inside: what heads saw, the residual stream and the logits at any position, in exact numbers.
 
@@ -30,6 +32,7 @@ def inspect(run: Run, *, yes: bool = False) -> Inspection:
     return Inspection(run, yes=yes)
 
 
+@validated
 def page(
     run: Run,
     file: str | Path,
@@ -71,6 +74,7 @@ def require_page_file(file: Path) -> None:
     require_new(file)
 
 
+@validated
 def gallery(folder: str | Path, *, tell: Tell = nobody) -> list[Path]:
     """Write pages of some runs of the zoo, and an index of them; the files that were written.
 
@@ -94,6 +98,7 @@ def gallery(folder: str | Path, *, tell: Tell = nobody) -> list[Path]:
     return [folder / file for file in pages]
 
 
+@validated
 def picture(
     shown: Run | Model, *, position: int | None = None, step: int | None = None, attention: bool | str = False
 ) -> Picture:

@@ -12,6 +12,8 @@ LONG_NAME = 48
 ALIKE = 3
 """So many names that begin alike are told as one."""
 
+SURROGATE = re.compile("[\ud800-\udfff]")
+"""A lone surrogate: a character of a Python string that UTF-8 cannot encode, so that no file can hold it."""
 _LABEL = re.compile(r"(?<=[\w)²'])\[[^\[\]]*\]$")
 _BEFORE_NUMBER = re.compile(r"\d.*$", re.DOTALL)
 _COMPONENT = re.compile(r"(.*)\[(\d+)\]")

@@ -29,8 +29,6 @@ def require_choice(*, up_to: int | None, sample: int | None, length: object) -> 
     Raises:
         UsageError: If they are asked for in two, or a length without a number, or no inputs at all.
     """
-    if sample is not None and sample < 1:
-        raise UsageError("a sample has at least one word")
     if up_to is not None and sample is not None:
         hint = Remedy("leave out --sample, or --up-to (in Python: sample, or up_to)", sample=None, length=None)
         raise UsageError("every input up to a length, or random ones: say which, not both", hint=hint)
@@ -61,8 +59,6 @@ def one_length(codec: Codec[Source], wanted: int | None) -> int:
         raise _unsaid()
     if only not in (None, length):
         raise UsageError(f"all inputs have length {only}, so that there are none of length {length}")
-    if length < 0:
-        raise UsageError(f"there are no inputs of length {length}")
     return length
 
 
@@ -84,8 +80,6 @@ def lengths_up_to(codec: Codec[Source], up_to: int | None) -> range:
         UsageError: If there are none, or nobody said up to which length.
     """
     longest = _whole_length(codec) if up_to is None else up_to
-    if longest < 0:
-        raise UsageError(f"there are no inputs up to length {longest}")
     only = codec.input_length
     if only is None:
         return range(longest + 1)

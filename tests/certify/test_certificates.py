@@ -189,7 +189,7 @@ def test_a_certificate_that_fails_says_at_which_head() -> None:
 
 
 def test_a_negative_length_is_refused() -> None:
-    with pytest.raises(UsageError, match="length -1"):
+    with pytest.raises(UsageError, match="'length': -1 is less than 0"):
         sm.certificate("prev Q_a", length=-1)
 
 

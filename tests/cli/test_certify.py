@@ -5,7 +5,10 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pytest
+
 import softmachine as sm
+from softmachine.arguments import MAX_INTEGER
 from softmachine.transformer.attention import LEFTMOST_HARD
 from tests.certify.test_from_weights import picking
 from tests.cli.conftest import Cli
@@ -34,3 +37,29 @@ def test_a_source_is_certified_from_its_weights(cli: Cli) -> None:
     assert said.status == 0
     assert "31 inputs, all run" in said.out
     assert "rightmost-hard  1/10" in said.out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "option"),
+    [
+        (("certify", "palindrome", "--length", 10**155), "--length"),
+        (("certify", "palindrome", "--length", 10**400), "--length"),
+        (("certify", "palindrome", "--length", 9, "--sharpness", 10**400), "--sharpness"),
+        (("certify", "palindrome", "--length", 9, "--sharpness", 10**400, "--from-weights"), "--sharpness"),
+        (("run", "palindrome", "ab", "--attention", "soft", "--length", 10**155), "--length"),
+        (("run", "increment", "1", "--theorem", "ternary", "--context", 10**400), "--context"),
+        (("run", "palindrome", "ab", "--max-steps", 10**400), "--max-steps"),
+    ],
+)
+def test_an_integer_that_no_saved_model_can_store_is_refused(
+    arguments: tuple[str | int, ...], option: str, cli: Cli
+) -> None:
+    refused = cli(*arguments)
+    assert refused.status == 2
+    assert f"invalid value for '{option}': 1000" in refused.err
+    assert "is more than 9,223,372,036,854,775,807" in refused.err
+
+
+def test_the_largest_length_and_sharpness_are_certified(cli: Cli) -> None:
+    found = cli("certify", "palindrome", "--length", MAX_INTEGER, "--sharpness", MAX_INTEGER, "--json")
+    assert (found.status, json.loads(found.out)["holds"]) == (0, True)

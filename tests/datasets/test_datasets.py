@@ -160,7 +160,7 @@ def test_splits_by_length_and_fraction() -> None:
         ("palindrome", {"sample": 9, "length": 3}, "only 8 words of length 3 for 'palindrome'; wanted: 9"),
         ("palindrome", {"sample": 10, "length": 3, "balance": True}, "only 4 accepted words of length 3"),
         ("palindrome", {"sample": 3, "length": 3, "near_misses": True}, "come in pairs: 3 is odd"),
-        ("palindrome", {"sample": 0, "length": 3}, "at least one word"),
+        ("palindrome", {"sample": 0, "length": 3}, "'sample': 0 is less than 1"),
         ("palindrome", {"sample": 3, "length": "1-5,5-9"}, "asked for twice"),
         ("palindrome", {"sample": 3, "length": "short"}, "'short' is not a length"),
         ("palindrome", {"up_to": 40}, "more than 1,048,576 words of length 0 to 40"),

@@ -22,7 +22,7 @@ from tests.sources.machines import random_machine
 from tests.sources.saved_sources import assert_kept
 
 seeds = st.integers(0, 2**32).map(random.Random)
-names = st.text(min_size=1, max_size=6) | st.sampled_from([*"#,=-\n'\"", "--", "a b", "vdd", "c\ud800"])
+names = st.text(min_size=1, max_size=6) | st.sampled_from([*"#,=-\n'\"", "--", "a b", "vdd"])
 
 
 @pytest.mark.parametrize("entry", zoo.entries(), ids=lambda entry: entry.name)

@@ -9,6 +9,7 @@ import pytest
 
 import softmachine as sm
 from softmachine import rasp
+from softmachine.errors import ConstructionError
 from softmachine.rasp import causal
 from tests.rasp.causal.test_library import CASES as CAUSAL
 from tests.rasp.test_programs import CASES
@@ -49,3 +50,22 @@ def test_an_input_may_have_the_values_of_the_vocabulary() -> None:
     for program, word in ((numbers, [True]), (numbers, [7]), (others, [1])):
         with pytest.raises(sm.SoftmachineError, match="is not in the alphabet"):
             sm.run(program, word)
+
+
+@pytest.mark.parametrize("masked", [False, True])
+@pytest.mark.parametrize("function", [round, int, lambda mean: round(mean) % 2], ids=["round", "int", "parity"])
+def test_a_rounded_mean_over_a_selection_that_may_be_empty_is_compiled(
+    function: Callable[..., object], masked: bool
+) -> None:
+    mean = rasp.Aggregate(rasp.Select(rasp.tokens, rasp.tokens, rasp.Comparison.LT), rasp.tokens)
+    model = sm.compile(rasp.program(rasp.Map(function, mean), [0, 1, 5], causal=masked))
+    assert sm.check(model, up_to=3).holds
+    assert sm.run(model, ["0"]).outcome.values == ("None",)
+
+
+def test_the_refusal_of_a_mean_as_an_output_gives_advice_that_works() -> None:
+    mean = rasp.Aggregate(rasp.Select(rasp.tokens, rasp.tokens, rasp.Comparison.LT), rasp.tokens)
+    with pytest.raises(ConstructionError, match="round it, or compare it with something"):
+        sm.compile(rasp.program(mean, [0, 1]))
+    for advised in (rasp.Map(round, mean), rasp.Map(lambda value: value > 0, mean)):
+        assert sm.check(rasp.program(advised, [0, 1]), up_to=3).holds

@@ -14,6 +14,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command
 
+from softmachine.arguments import MAX_INTEGER, require_in_range
 from softmachine.cli.failures import CommandLineError
 from softmachine.cli.groups import grouped, options_of
 from softmachine.cli.options import Debug, Json, Quiet, Yes
@@ -108,6 +109,9 @@ def _with_output(carry_out: Callable[..., int | None], *, long: bool) -> Callabl
     @wraps(carry_out)
     def called(*, as_json: bool, quiet: bool, _debug: bool, yes: bool = False, **given: object) -> int | None:
         output = Output(as_json, quiet)
+        for name, value in given.items():
+            if isinstance(value, int):
+                require_in_range(f"--{name.replace('_', '-')}", value, -MAX_INTEGER)
         with consent(yes, output.warn if output.progress else None):
             return carry_out(**grouped(whole, given), output=output)
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from softmachine import showing
-from softmachine.cli.output import Output
+from softmachine.cli.output import Output, printable
 from softmachine.cli.progress import working
 from softmachine.errors import Remedy, UsageError
 from softmachine.inspection.spot import Spot
@@ -66,4 +66,5 @@ def command_of(source: str, word: str | None, options: Mapping[str, object]) -> 
     named = {f"--{name.replace('_', '-')}": value for name, value in options.items()}
     wanted = {name: value for name, value in named.items() if value is not None and value is not False}
     given = [name if value is True else f"{name}={value}" for name, value in wanted.items()]
-    return shlex.join(["softmachine", "run", source, *([] if word is None else [word]), *given, "--html", "run.html"])
+    words = ["softmachine", "run", source, *([] if word is None else [word]), *given, "--html", "run.html"]
+    return printable(shlex.join(words))  # a file name need not be UTF-8

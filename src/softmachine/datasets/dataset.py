@@ -61,8 +61,6 @@ class Dataset:
     notes: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        if self.sample is not None and self.sample < 1:
-            raise UsageError("a sample has at least one word")
         if any(one[-1] >= other[0] for one, other in pairwise(sorted(self.bins, key=lambda each: each[0]))):
             raise UsageError("some lengths are asked for twice")
         for lengths in self.bins:

@@ -22,16 +22,6 @@ MOST_TRIED = 1_000_000
 """So many steps the interpreter makes at most, to find out what length a run would need."""
 
 
-def require_steps(allowed: int | None) -> None:
-    """See that steps can be made, if anybody says how many.
-
-    Raises:
-        UsageError: If fewer than none are allowed.
-    """
-    if allowed is not None and allowed < 0:
-        raise UsageError(f"{allowed} steps cannot be made")
-
-
 def require_comparable(*, verify: bool, checked: bool) -> None:
     """Refuse to verify an unchecked run.
 
@@ -58,9 +48,6 @@ class Task:
     model: Model
     word: str | tuple[str, ...]
     max_steps: int | None = None
-
-    def __post_init__(self) -> None:
-        require_steps(self.max_steps)
 
     @property
     def codec(self) -> Codec[Source]:

@@ -7,6 +7,7 @@ from pathlib import PurePath
 from typing import ClassVar, Protocol, runtime_checkable
 
 from softmachine.errors import InputError, Place, SourceError
+from softmachine.text import SURROGATE, printable
 
 LARGEST_SOURCE = 1 << 20
 """Characters. Nobody writes a machine, a formula or a program of a megabyte."""
@@ -66,7 +67,18 @@ def check_size(text: str, source: str, limit: str, *, largest: int = LARGEST_SOU
 
 def name_of(source: str) -> str | None:
     """What to call something that does not say its name: its file without folder and extension, if it has a file."""
-    return None if source.startswith("<") else PurePath(source).stem or None
+    return None if source.startswith("<") else printable(PurePath(source).stem) or None
+
+
+def name_problems(names: Iterable[object]) -> list[str]:
+    """What is wrong with names and symbols as such: each must be a string that UTF-8 can encode, so that files can.
+
+    Args:
+        names: The name of a source, and all names that occur in it.
+    """
+    unencodable = "contains a lone surrogate, which UTF-8 cannot encode; choose another name"
+    wrong = (name for name in names if not isinstance(name, str) or SURROGATE.search(name))
+    return [f"{name!r} {unencodable if isinstance(name, str) else 'is not a string'}" for name in wrong]
 
 
 def is_symbol(text: str) -> bool:

@@ -14,7 +14,7 @@ from softmachine.languages.rasp.core import Value
 from softmachine.rasp.draft import Column, Draft
 from softmachine.rasp.python_values import value_of
 
-HERE: Final = str(Path(__file__).parent)
+HERE: Final = str(Path(__file__).parent.parent)
 
 
 def place_of_caller() -> Place | None:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Any, Final
 
+from softmachine.arguments import validated
 from softmachine.errors import UsageError
 from softmachine.languages.rasp.program import Program
 from softmachine.rasp import selectors, sequences
@@ -57,6 +58,7 @@ OPTIONAL: Final[Mapping[str, object]] = {"default": None, "check_length": True}
 """Attributes that need not be there."""
 
 
+@validated
 def from_tracr(
     output: object,
     vocabulary: Iterable[object],

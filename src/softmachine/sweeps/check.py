@@ -15,7 +15,6 @@ from softmachine.certify.promises import check_plugin_promises
 from softmachine.engines import check
 from softmachine.engines.check import Disagreement, Report
 from softmachine.engines.dense.engine import DenseEngine
-from softmachine.engines.engine import require_steps
 from softmachine.engines.sweep import Sweep
 from softmachine.errors import BrokenPromiseError, Place, SourceError, UsageError
 from softmachine.estimates import consent, consented
@@ -46,9 +45,6 @@ class Wanted:
     arithmetic: str | Arithmetic = "float64"
     max_steps: int = 10_000
     first: bool = False
-
-    def __post_init__(self) -> None:
-        require_steps(self.max_steps)
 
     def sweep(self, model: Model) -> Sweep:
         """The words."""

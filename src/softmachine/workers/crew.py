@@ -253,10 +253,8 @@ def crew_of(workers: int | None, cluster: str | None) -> Crew | None:
         cluster: The address of a scheduler.
 
     Raises:
-        UsageError: If both are given, or no processes at all.
+        UsageError: If both are given.
     """
-    if workers is not None and workers < 1:
-        raise UsageError(f"{workers} processes do no work", hint="1 is this one alone")
     if cluster is not None:
         if workers is not None:
             raise UsageError("--workers is for this machine, --cluster for others: say one of them")

@@ -11,7 +11,7 @@ from typing import ClassVar
 
 from softmachine.errors import InputError, InvalidError, Place
 from softmachine.languages.circuit.gates import Gate
-from softmachine.languages.source import read_word
+from softmachine.languages.source import name_problems, read_word
 from softmachine.text import many
 from softmachine.views import html_table
 
@@ -124,7 +124,9 @@ def _problems(circuit: Circuit) -> list[Problem]:
     """Everything that is wrong with it, one sentence each, and where."""
     if circuit.size > MOST_GATES:
         return [(f"it has {many(circuit.size, 'gate')}; at most {MOST_GATES:,} are allowed", None)]
-    problems = [(text, gate.place) for gate in circuit.gates for text in gate.problems()]
+    names = (circuit.name, *circuit.inputs, *(gate.name for gate in circuit.gates))
+    problems: list[Problem] = [(text, None) for text in name_problems(names)]
+    problems += [(text, gate.place) for gate in circuit.gates for text in gate.problems()]
     problems += [*_driver_problems(circuit), *_reader_problems(circuit)]
     if not problems and (cycle := _find_cycle(circuit.inputs, circuit.gates)):
         path = " → ".join(gate.name for gate in (*cycle, cycle[0]))

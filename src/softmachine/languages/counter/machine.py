@@ -15,7 +15,7 @@ from softmachine.languages.counter.condition import Condition
 from softmachine.languages.counter.determinism import Determinism, determinism
 from softmachine.languages.counter.printing import machine_table, transition_text
 from softmachine.languages.counter.validation import problems_of
-from softmachine.languages.source import OfWords
+from softmachine.languages.source import OfWords, name_problems
 from softmachine.languages.temporal.formula import TRUE, Not
 from softmachine.languages.temporal.structure import disjunction
 
@@ -87,7 +87,7 @@ class CounterMachine(OfWords):
     place: Place | None = field(default=None, compare=False, repr=False)
 
     def __post_init__(self) -> None:
-        problems = problems_of(self)
+        problems = name_problems((self.name, *self.counters, *self.states)) or problems_of(self)
         if problems:
             raise InvalidError(f"counter machine {self.name!r}", problems, place=self.place)
 

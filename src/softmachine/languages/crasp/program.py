@@ -20,7 +20,7 @@ from softmachine.languages.crasp.printing import program_table
 from softmachine.languages.crasp.relation import RELATIONS
 from softmachine.languages.crasp.terms import Count, NamedTerm, Term, formulas_in, largest_number, nesting, numbers_in
 from softmachine.languages.linear import LARGEST_NUMBER, Linear
-from softmachine.languages.source import OfWords, spelled
+from softmachine.languages.source import OfWords, name_problems, spelled
 from softmachine.languages.temporal.formula import And, Constant, Formula, Iff, Implies, Not, Or, Symbol, subformulas
 from softmachine.languages.text.problems import Problem, invalid
 from softmachine.text import many
@@ -83,7 +83,9 @@ class Program(OfWords):
     lines: InitVar[Sequence[str]] = ()
 
     def __post_init__(self, accept_place: Place | None, lines: Sequence[str]) -> None:
-        problems = check(self.alphabet, self.definitions, self.rules, self.accept, accept_place)
+        names = (self.name, *self.alphabet, *(rule.token for rule in self.rules))
+        problems = list(map(Problem, name_problems(names)))
+        problems = problems or check(self.alphabet, self.definitions, self.rules, self.accept, accept_place)
         if problems:
             raise invalid(f"C-RASP program {self.name!r}", problems, self.place, lines)
 

@@ -14,7 +14,7 @@ from typing import ClassVar
 from softmachine.errors import InputError, InvalidError, Place
 from softmachine.languages.circuit import Circuit, Gate, GateKind, evaluate
 from softmachine.languages.family.expressions import Comparison, Expression, value, variables
-from softmachine.languages.source import OfWords
+from softmachine.languages.source import OfWords, name_problems
 
 MOST = 1 << 16
 """So many values may indices take, together, while a circuit is made."""
@@ -168,7 +168,7 @@ class Family(OfWords):
     place: Place | None = field(default=None, compare=False, repr=False)
 
     def __post_init__(self) -> None:
-        problems = list(_problems(self))
+        problems = name_problems((self.name,)) or list(_problems(self))
         if problems:
             raise InvalidError(f"family {self.name!r}", problems, place=self.place)
 

@@ -9,6 +9,7 @@ from functools import cached_property
 from typing import ClassVar
 
 from softmachine.errors import InputError, InvalidError, Place
+from softmachine.languages.source import name_problems
 from softmachine.text import many
 from softmachine.views import html_table
 
@@ -39,7 +40,7 @@ class Graph:
     place: Place | None = field(default=None, compare=False, repr=False)
 
     def __post_init__(self) -> None:
-        problems = list(_problems(self))
+        problems = name_problems((self.name, *self.vertices)) or list(_problems(self))
         if problems:
             raise InvalidError(f"graph {self.name!r}", problems, place=self.place)
 

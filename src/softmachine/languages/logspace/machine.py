@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 from softmachine.errors import InvalidError, Place
-from softmachine.languages.source import OfWords
+from softmachine.languages.source import OfWords, name_problems
 from softmachine.views import html_table
 
 LEFT, RIGHT = "<", ">"
@@ -95,7 +95,8 @@ class LogspaceMachine(OfWords):
     place: Place | None = field(default=None, compare=False, repr=False)
 
     def __post_init__(self) -> None:
-        problems = list(_problems(self))
+        names = (self.name, *self.alphabet, *self.symbols, *self.states)
+        problems = name_problems(names) or list(_problems(self))
         if problems:
             raise InvalidError(f"machine {self.name!r}", problems[:20], place=self.place)
 

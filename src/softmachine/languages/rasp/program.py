@@ -16,7 +16,7 @@ from softmachine.languages.rasp.inference import infer
 from softmachine.languages.rasp.validation import letter_problems, shape_problems
 from softmachine.languages.rasp.value_types import Finite, Type
 from softmachine.languages.rasp.values import Result, same, spelled
-from softmachine.languages.source import OfWords
+from softmachine.languages.source import OfWords, name_problems
 from softmachine.languages.text.problems import Problem, invalid
 
 CAUSAL_LENGTH: Final = "the program is causal, so length is the number of letters up to each position, not of all"
@@ -58,7 +58,12 @@ class Program(OfWords):
     def __post_init__(self, output_place: Place | None, lines: Sequence[str]) -> None:
         if not self.letters:
             object.__setattr__(self, "letters", self.alphabet)
-        problems = [*letter_problems(self.alphabet, self.letters), *self._problems()]
+        names = (self.name, *self.alphabet, *(() if self.stop is None else (self.stop,)))
+        problems = [
+            *map(Problem, name_problems(names)),
+            *letter_problems(self.alphabet, self.letters),
+            *self._problems(),
+        ]
         problems += shape_problems(self.definitions, self.output, output_place)
         types: Mapping[str, Type] = {}
         if not problems:

@@ -13,7 +13,7 @@ from softmachine.languages.rasp import core
 from softmachine.languages.rasp.core import ARITY, COMPARISONS, Definition, Node, Operator, Value
 from softmachine.languages.rasp.names import NAME, RESERVED, did_you_mean
 from softmachine.languages.rasp.values import identity
-from softmachine.languages.source import is_symbol
+from softmachine.languages.source import is_symbol, name_problems
 from softmachine.languages.text.problems import Problem
 
 MOST_DEFINITIONS: Final = 10_000
@@ -52,7 +52,7 @@ def letter_problems(alphabet: Sequence[str], letters: Sequence[Value]) -> Iterat
     for letter, times in Counter(alphabet).items():
         if times > 1:
             yield Problem(f"letter {letter!r} is listed {times} times in the alphabet")
-        if not is_symbol(letter):
+        if not isinstance(letter, str) or not is_symbol(letter):
             yield Problem(f"letter {letter!r} of the alphabet is empty or has blanks in it")
     if len(letters) != len(alphabet):
         yield Problem(f"there are values for {len(letters)} letters, but the alphabet has {len(alphabet)}")
@@ -64,8 +64,10 @@ def letter_problems(alphabet: Sequence[str], letters: Sequence[Value]) -> Iterat
 def value_problem(value: object, depth: int = 0) -> str | None:
     """What is wrong with a value, if anything."""
     match value:
-        case None | bool() | str():
+        case None | bool():
             return None
+        case str():
+            return next(iter(name_problems((value,))), None)
         case int() if abs(value) <= LARGEST_NUMBER:
             return None
         case Fraction(denominator=1):

@@ -7,7 +7,7 @@ from difflib import get_close_matches
 from enum import Enum
 
 from softmachine.languages.linear import Relation
-from softmachine.languages.source import is_symbol
+from softmachine.languages.source import is_symbol, name_problems
 from softmachine.languages.srasp import expressions as ex
 from softmachine.languages.srasp.equality import separate
 from softmachine.languages.srasp.expressions import Expression, Index, indices, show
@@ -205,7 +205,7 @@ def symbol_problem(symbol: str) -> str | None:
     """What is wrong with a symbol, if anything."""
     if not is_symbol(symbol):
         return f"symbol {quote(symbol)} is empty or has blanks in it"
-    return None
+    return next(iter(name_problems((symbol,))), None)
 
 
 def _a(found: Type) -> str:

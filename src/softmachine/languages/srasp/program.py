@@ -14,7 +14,7 @@ from functools import cached_property
 from typing import ClassVar
 
 from softmachine.errors import Place
-from softmachine.languages.source import OfWords
+from softmachine.languages.source import OfWords, name_problems
 from softmachine.languages.srasp.expressions import Expression, Value, depth
 from softmachine.languages.srasp.inference import Inference, Scope, symbol_problem
 from softmachine.languages.srasp.value_types import Kind, Type
@@ -64,6 +64,8 @@ class Program(OfWords):
     lines: InitVar[Sequence[str]] = ()
 
     def __post_init__(self, output_place: Place | None, lines: Sequence[str]) -> None:
+        if problems := list(map(Problem, name_problems((self.name, *self.alphabet)))):
+            raise invalid(f"S-RASP program {self.name!r}", problems, self.place, lines)
         problems, types = check(self.alphabet, self.definitions, self.output, output_place)
         if problems:
             raise invalid(f"S-RASP program {self.name!r}", problems, self.place, lines)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
 from softmachine.errors import InvalidError, Place
-from softmachine.languages.source import OfWords
+from softmachine.languages.source import OfWords, name_problems
 from softmachine.languages.temporal.formula import Formula, formula_text
 from softmachine.languages.temporal.structure import fragment, symbols
 from softmachine.views import html_table
@@ -34,7 +34,7 @@ class Specification(OfWords):
     place: Place | None = field(default=None, compare=False, repr=False)
 
     def __post_init__(self) -> None:
-        problems = list(_problems(self))
+        problems = name_problems((self.name, *self.alphabet)) or list(_problems(self))
         if problems:
             raise InvalidError(f"temporal formula {self.name!r}", problems, place=self.place)
 

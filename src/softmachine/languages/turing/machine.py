@@ -10,7 +10,7 @@ from functools import cached_property
 from typing import ClassVar
 
 from softmachine.errors import InvalidError, Place
-from softmachine.languages.source import OfWords, is_symbol
+from softmachine.languages.source import OfWords, is_symbol, name_problems
 from softmachine.packed import Codes
 from softmachine.views import html_table
 
@@ -93,7 +93,7 @@ class TuringMachine(OfWords):
     place: Place | None = field(default=None, compare=False, repr=False)
 
     def __post_init__(self) -> None:
-        problems = list(_problems(self))
+        problems = name_problems((self.name, *self.states, *self.symbols)) or list(_problems(self))
         if problems:
             raise InvalidError(f"Turing machine {self.name!r}", problems, place=self.place)
 

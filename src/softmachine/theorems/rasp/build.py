@@ -33,6 +33,7 @@ from softmachine.theorems.rasp.values import (
     Ratio,
     Value,
     constant,
+    has_symbols,
     line_number,
     numeric,
     one_hot,
@@ -164,10 +165,20 @@ class Build:
             return self.pointwise.tabulated(
                 name, categories, lambda *given: apply(node.operator, [given[place] for place in places])
             )
+        if node.operator is Operator.CHOOSE and (has_symbols(values[0]) or has_symbols(values[2])):
+            values = list(map(self._enumerated, node.operands))
         average = self.values[node.operands[-1]]
         if counted(node, self.nodes) and isinstance(average, Ratio) and average.over is not None:
             return average.over[1]  # one over the share of one key
         return self.pointwise.apply(name, node.operator, values)
+
+    def _enumerated(self, name: str) -> Value:
+        """A value as one of those that its type lists, if it does: so it can be chosen from beside None or a symbol."""
+        value, found = self.values[name], self.program.types[name]
+        if isinstance(value, Category) or not isinstance(found, FiniteType):
+            return value
+        listed = self.pointwise.sorted_out(f"{name}, listed", value, found.values)
+        return replace(listed, partial=value.presence is not None)
 
     def _tokens(self) -> Category:
         meanings: dict[object, tuple[core.Value, list[Affine]]] = {}
@@ -179,7 +190,7 @@ class Build:
 
     def _aggregate(self, name: str, node: core.Aggregate) -> Value:
         found, values, default = self.program.types[name], self.values[node.values], self.values[node.default]
-        numbers = not isinstance(values, Category) or all(map(is_number, values.values))
+        numbers = not has_symbols(values)
         # A mean of different numbers is a fraction, and one of different symbols is undefined: else they are alike.
         alike = not isinstance(found, RatioType) and (numbers or not found.partial)
         result = self.aggregates.of(name, self.selectors[node.selector], values, default, node.reduction, alike=alike)

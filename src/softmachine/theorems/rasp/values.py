@@ -152,6 +152,11 @@ def partial(value: Value) -> bool:
     return value.partial if isinstance(value, Category) else value.presence is not None
 
 
+def has_symbols(value: Value) -> bool:
+    """Whether it may be a symbol or None, which no number stands for."""
+    return isinstance(value, Category) and not all(map(is_number, value.values))
+
+
 def line_number(line: Line, letter: Signal) -> Number:
     """An integer that the position tells."""
     low, high = line.bounds
@@ -184,10 +189,10 @@ def numeric(value: Value) -> Number | Ratio:
     """
     if not isinstance(value, Category):
         return value
-    odd = next((item for item in value.values if not is_number(item)), None)
-    if odd is not None or not value.values:
-        raise ConstructionError(f"a number is needed, but it may be {shown(odd)}")
     numbers = [Fraction(item) for item in value.values if is_number(item)]
+    if len(numbers) < len(value.values) or not numbers:
+        odd = next((item for item in value.values if not is_number(item)), None)
+        raise ConstructionError(f"a number is needed, but it may be {shown(odd)}")
     presence = value.defined if value.partial else None
     denominator = lcm(*(number.denominator for number in numbers))
     low, high = min([Fraction(0), *numbers]), max([Fraction(0), *numbers])

@@ -1,0 +1,149 @@
+"""Argument validation: the values that a public function is called with, checked against its annotations.
+
+Annotations are read as text, since many of their names are imported only by type checkers. A class that the module of
+the function does not import is recognised by its name, along the bases of the value's class.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import cache, wraps
+from inspect import signature
+from numbers import Integral
+from operator import index
+from pathlib import Path
+from sys import float_info
+from typing import Any, TypeVar, cast
+
+from softmachine.errors import UsageError
+from softmachine.text import SURROGATE, clipped
+
+MAX_INTEGER = 2**63 - 1
+"""The largest length, count or scale: saved models store 64-bit integers, and error bounds stay finite in floats."""
+MIN_INTEGERS: Mapping[str, int] = {
+    "sample": 1,
+    "sharpness": 1,
+    "workers": 1,
+    "seed": -MAX_INTEGER,
+    "position": -MAX_INTEGER,
+}
+"""The smallest value of an integer parameter, by its name; 0 for all others."""
+DESCRIPTIONS: Mapping[str, str] = {
+    "bool": "True or False",
+    "int": "a whole number",
+    "float": "a finite number",
+    "str": "a string",
+    "Tell": "a function",
+    "Arithmetic": "an Arithmetic",
+    "Iterable[str]": "an iterable of symbols",
+    "Iterable[object]": "an iterable",
+}
+"""What messages call a type; by default its name."""
+TESTS: Mapping[str, Callable[[Any], bool]] = {
+    "None": lambda value: value is None,
+    "bool": lambda value: isinstance(value, bool),
+    "int": lambda value: isinstance(value, Integral) and not isinstance(value, bool),
+    "float": lambda value: type(value) in (int, float) and abs(value) <= float_info.max,
+    "str": lambda value: isinstance(value, str),
+    "object": lambda _value: True,
+    "Tell": callable,
+    "Iterable[object]": lambda value: isinstance(value, Iterable) and not isinstance(value, bytes | Mapping),
+    # Symbols may be integers, as in the vocabulary of a RASP program.
+    "Iterable[str]": lambda value: (
+        TESTS["Iterable[object]"](value) and all(issubclass(kind, str | int) for kind in set(map(type, value)))
+    ),
+}
+"""Whether a value has a type, for all that are not classes of softmachine."""
+_ALTERNATIVES = re.compile(r" \| (?![^\[]*\])")
+_ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+def validated(function: Function) -> Function:
+    """A function that validates its arguments before it is entered.
+
+    Every argument must have one of the types of its annotation. A Boolean is not an integer; one of another library,
+    such as NumPy's, is passed on as ``int``, and an iterator as a tuple.
+
+    Raises:
+        UsageError: If an argument is missing, unknown, of another type, or out of range; it names the parameter.
+    """
+
+    @wraps(function)
+    def called(*args: object, **named: object) -> object:
+        try:
+            bound = _signature(function).bind(*args, **named)
+        except TypeError as error:
+            raise UsageError(f"{function.__name__}(): {error}") from None
+        for name, value in bound.arguments.items():
+            annotation = bound.signature.parameters[name].annotation
+            bound.arguments[name] = _argument(name, value, _ALTERNATIVES.split(annotation), function.__globals__)
+        return function(*bound.args, **bound.kwargs)
+
+    return cast("Function", called)
+
+
+_signature = cache(signature)
+
+
+def _argument(name: str, value: Any, kinds: list[str], scope: Mapping[str, object]) -> object:
+    """An argument as the function takes it.
+
+    Raises:
+        UsageError: If it has none of the types, or is not valid for the one that it has.
+    """
+    if isinstance(value, Iterator) and any(kind.startswith("Iterable") for kind in kinds):
+        value = tuple(value)  # it can be read once
+    kind = next((each for each in kinds if _is_a(value, each, scope)), None)
+    if kind == "int":
+        return require_in_range(name, index(value), MIN_INTEGERS.get(name, 0))
+    text = str(value) if isinstance(value, str | Path) else ""
+    if problem := _text_problem(text, "Path" in kinds) if kind else f"is not {_either(kinds)}":
+        raise UsageError(f"invalid value for {name!r}: {_shown(value)} {problem}")
+    return value
+
+
+def _is_a(value: object, kind: str, scope: Mapping[str, Any]) -> bool:
+    """Whether a value has the type of this name."""
+    if kind in TESTS:
+        return TESTS[kind](value)
+    if kind in scope:
+        return isinstance(value, scope[kind]) and not isinstance(value, type)
+    return any(base.__name__ == kind and base.__module__.startswith("softmachine.") for base in type(value).__mro__)
+
+
+def require_in_range(name: str, value: int, least: int) -> int:
+    """An integer, if it is in range.
+
+    Raises:
+        UsageError: If it is less than the least value, or more than the largest of all integers.
+    """
+    if least <= value <= MAX_INTEGER:
+        return value
+    problem = f"is less than {least}" if value < least else f"is more than {MAX_INTEGER:,}"
+    raise UsageError(f"invalid value for {name!r}: {_shown(value)} {problem}")
+
+
+def _text_problem(text: str, is_path: bool) -> str:
+    """Why a text cannot be written, or no file can have this name; "" if nothing is wrong with it."""
+    # In the name of a file, these surrogates are bytes that are not UTF-8.
+    found = SURROGATE.search(re.sub("[\udc80-\udcff]", "", text) if is_path else text)
+    if found:
+        return f"contains the lone surrogate {found[0]!r}, which UTF-8 cannot encode"
+    return "contains a null character, which no file name has" if is_path and "\0" in text else ""
+
+
+def _shown(value: object) -> str:
+    """A value in a message: short, and without the address of an object."""
+    try:
+        return clipped(_ADDRESS.sub("", repr(value)), 60)
+    except Exception:  # an integer of too many digits, or an object whose repr fails
+        return f"this {type(value).__name__}"
+
+
+def _either(kinds: Iterable[str]) -> str:
+    """Types for people: "a string, a Path or a Model"."""
+    *others, last = (DESCRIPTIONS.get(kind, f"a {kind}") for kind in kinds if kind != "None")
+    return f"{', '.join(others)} or {last}" if others else last
