@@ -155,7 +155,10 @@ def _reach(feature: Any) -> int:
     Features with tables are 0 beyond them.
     """
     items = [getattr(feature, field.name) for field in fields(feature)]
-    tables = [*(len(item) for item in items if isinstance(item, tuple)), *(_reach(i) for i in items if hasattr(i, "at"))]
+    tables = [
+        *(len(item) for item in items if isinstance(item, tuple)),
+        *(_reach(i) for i in items if hasattr(i, "at")),
+    ]
     if not any(tables):
         return 0
     shifts = sum(item for item in items if isinstance(item, int) and item > 0)
