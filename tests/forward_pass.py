@@ -4,8 +4,8 @@ A folder has ``softmachine.json`` (names, structure, features) and ``model.safet
 places of its non-zeros, and their numerators and denominators). From these alone, :func:`logits` computes the logits at
 every position of a sequence of tokens:
 
-- in real arithmetic (:class:`Reals`): numbers are exact rationals as long as they can be, and balls of many bits where a
-  softmax of different scores or the root of a layer norm makes them irrational;
+- in real arithmetic (:class:`Reals`): numbers are exact rationals as long as they can be, and balls of many bits where
+  a softmax of different scores or the root of a layer norm makes them irrational;
 - in fixed point (:class:`FixedPoint`), rounded after every operation as ``docs/fixed-point.md`` defines it.
 """
 
@@ -302,8 +302,7 @@ class FixedPoint(Arithmetic):
 
     def rounded(self, value: Fraction, bits: int) -> int:
         """The nearest number, a tie away from zero; beyond the largest number, that one."""
-        size = min(int(abs(value) * 2**bits + Fraction(1, 2)), 4**bits - 1)
-        return -size if value < 0 else size
+        return self.ratio(value.numerator << bits, value.denominator, bits)
 
     def saturated(self, units: int, bits: int) -> int:
         """The number itself, or the largest."""
@@ -320,7 +319,12 @@ class FixedPoint(Arithmetic):
 
     def product(self, x: int, y: int, bits: int) -> int:
         """The product of two numbers with b bits, rounded."""
-        return self.rounded(Fraction(x * y, 4**bits), bits)
+        return self.ratio(x * y, 1 << bits, bits)
+
+    def ratio(self, above: int, below: int, bits: int) -> int:
+        """The integer nearest to a quotient, a tie away from zero; beyond the largest number, that one."""
+        size = min((2 * abs(above) + below) // (2 * below), 4**bits - 1)
+        return -size if above < 0 else size
 
     def sign(self, x: Number) -> int:
         return int(x > 0) - int(x < 0)
@@ -352,7 +356,7 @@ class FixedPoint(Arithmetic):
             for k in range(width):
                 term = self.product(weight, value[k] << (inner - self.bits), inner)
                 found[k] = self.saturated(found[k] + term, inner)
-        return [self.rounded(Fraction(number, total or 1), self.bits) for number in found]
+        return [self.ratio(number << self.bits, total or 1, self.bits) for number in found]
 
     def exponential(self, units: int) -> int:
         """The exponential of a number with the bits of attention, rounded; only 0 has a rational one."""
@@ -374,10 +378,16 @@ class FixedPoint(Arithmetic):
 
 @dataclass(frozen=True)
 class Affine:
-    """x ↦ W x + b; rows are sparse."""
+    """x ↦ W x + b in an arithmetic; of each row the non-zeros, in the order of columns."""
 
-    rows: list[Row]
-    bias: list[Fraction]
+    rows: list[tuple[list[int], Vector]]
+    bias: Vector
+
+    @staticmethod
+    def of(rows: list[Row], bias: list[Fraction], numbers: Arithmetic) -> Affine:
+        """An affine map of rationals, each as the nearest number."""
+        sparse = [([column for column, _ in row], [numbers.number(weight) for _, weight in row]) for row in rows]
+        return Affine(sparse, [*map(numbers.number, bias)])
 
 
 class SavedModel:
@@ -403,10 +413,6 @@ class SavedModel:
             rows[row].append((column, value))
         return [sorted(row) for row in rows]
 
-    def affine(self, name: str) -> Affine:
-        """An affine map."""
-        return Affine(self.matrix(f"{name}.weight"), self.numbers(f"{name}.bias"))
-
 
 class ForwardPass:
     """The forward pass of a model over one sequence.
@@ -419,14 +425,33 @@ class ForwardPass:
 
     def __init__(self, model: SavedModel, numbers: Arithmetic, length: int | None) -> None:
         self.model, self.numbers, self.n = model, numbers, length or 0
+        self.maps: dict[str, Affine] = {}
+
+    def affine(self, name: str) -> Affine:
+        """An affine map of the model."""
+        if name not in self.maps:
+            rows, bias = self.model.matrix(f"{name}.weight"), self.model.numbers(f"{name}.bias")
+            self.maps[name] = Affine.of(rows, bias, self.numbers)
+        return self.maps[name]
+
+    def outputs(self, at: str, heads: int) -> Affine:
+        """From what all heads of a layer retrieve to the residual stream."""
+        if at not in self.maps:
+            rows: list[Row] = [[] for _ in range(self.model.width)]
+            offset = 0
+            for h in range(heads):
+                for row, own in zip(rows, self.model.matrix(f"{at}.heads.{h}.output"), strict=True):
+                    row.extend((offset + column, weight) for column, weight in own)
+                offset += self.model.tensors[f"{at}.heads.{h}.output.shape"][1]
+            self.maps[at] = Affine.of(rows, [Fraction(0)] * self.model.width, self.numbers)
+        return self.maps[at]
 
     def applied(self, affine: Affine, x: Vector) -> Vector:
         """W x + b, from left to right, the constant last."""
         found = []
-        for row, constant in zip(affine.rows, affine.bias, strict=True):
-            weights = [self.numbers.number(weight) for _, weight in row]
-            total = self.numbers.inner_product(weights, [x[column] for column, _ in row])
-            found.append(self.numbers.add(total, self.numbers.number(constant)))
+        for (columns, weights), constant in zip(affine.rows, affine.bias, strict=True):
+            total = self.numbers.inner_product(weights, [x[column] for column in columns])
+            found.append(self.numbers.add(total, constant))
         return found
 
     def sum(self, x: Vector, y: Vector) -> Vector:
@@ -443,7 +468,7 @@ class ForwardPass:
             for _ in range(turns):
                 for d, layer in enumerate(block["layers"]):
                     stream = self.layer(f"blocks.{b}.layers.{d}", layer, stream)
-        return [self.applied(model.affine("unembedding"), x) for x in stream]
+        return [self.applied(self.affine("unembedding"), x) for x in stream]
 
     def embedded(self, tokens: Sequence[str]) -> list[Vector]:
         """The embedding of each token plus that of its position."""
@@ -453,7 +478,7 @@ class ForwardPass:
         for number, row in enumerate(places):
             for column, weight in row:
                 into[column].append((number, weight))
-        positions = Affine(into, [Fraction(0)] * model.width)
+        positions = Affine.of(into, [Fraction(0)] * model.width, self.numbers)
         stream = []
         for i, token in enumerate(tokens):
             x = [zero] * model.width
@@ -465,18 +490,12 @@ class ForwardPass:
 
     def layer(self, at: str, layer: Json, stream: list[Vector]) -> list[Vector]:
         """x + heads(x), then x + feed-forward(x)."""
-        if layer["heads"]:
-            found: list[Vector] = [[] for _ in stream]
-            output: list[Row] = [[] for _ in range(self.model.width)]
-            for h, head in enumerate(layer["heads"]):
-                offset = len(found[0]) if found else 0
-                for row, own in zip(output, self.model.matrix(f"{at}.heads.{h}.output"), strict=True):
-                    row += [(offset + column, weight) for column, weight in own]
-                for values, new in zip(found, self.head(f"{at}.heads.{h}", head, stream), strict=True):
-                    values += new
-            joint = Affine(output, [Fraction(0)] * self.model.width)
-            stream = [self.sum(x, self.applied(joint, values)) for x, values in zip(stream, found, strict=True)]
-        first, second = self.model.affine(f"{at}.first"), self.model.affine(f"{at}.second")
+        if heads := layer["heads"]:
+            found = [self.head(f"{at}.heads.{h}", head, stream) for h, head in enumerate(heads)]
+            output = self.outputs(at, len(heads))
+            retrieved = [[number for part in parts for number in part] for parts in zip(*found, strict=True)]
+            stream = [self.sum(x, self.applied(output, own)) for x, own in zip(stream, retrieved, strict=True)]
+        first, second = self.affine(f"{at}.first"), self.affine(f"{at}.second")
         return [self.sum(x, self.applied(second, self.hidden(layer, self.applied(first, x)))) for x in stream]
 
     def hidden(self, layer: Json, before: Vector) -> Vector:
@@ -496,7 +515,7 @@ class ForwardPass:
     def head(self, at: str, head: Json, stream: list[Vector]) -> list[Vector]:
         """What a head retrieves at every position."""
         query, key, value = (
-            [self.applied(self.model.affine(f"{at}.{part}"), x) for x in stream] for part in ("query", "key", "value")
+            [self.applied(self.affine(f"{at}.{part}"), x) for x in stream] for part in ("query", "key", "value")
         )
         width = len(self.model.tensors[f"{at}.value.bias.numerator"])
         found = []
