@@ -1,8 +1,8 @@
 """A forward pass of saved models, written from the definitions: it imports nothing of softmachine.
 
 A folder has ``softmachine.json`` (names, structure, features) and ``model.safetensors`` (for each matrix its shape, the
-places of its non-zeros, and their numerators and denominators). From these alone, :func:`logits` computes the logits at
-every position of a sequence of tokens:
+places of its non-zeros, and their numerators and denominators). From these alone, :func:`computed` gives the residual
+stream and the logits at every position of a sequence of tokens:
 
 - in real arithmetic (:class:`Reals`): numbers are exact rationals as long as they can be, and balls of many bits where
   a softmax of different scores or the root of a layer norm makes them irrational;
@@ -188,6 +188,8 @@ class UndecidedError(Exception):
 class Arithmetic(ABC):
     """A kind of numbers, and the operations of a transformer on them."""
 
+    zero: Number
+
     @abstractmethod
     def number(self, exact: Fraction) -> Number:
         """The number nearest to a rational."""
@@ -222,7 +224,7 @@ class Arithmetic(ABC):
 
     def inner_product(self, x: Vector, y: Vector) -> Number:
         """Σ x_k · y_k, from left to right."""
-        total = self.number(Fraction(0))
+        total = self.zero
         for left, right in zip(x, y, strict=True):
             total = self.add(total, self.multiply(left, right))
         return total
@@ -242,6 +244,8 @@ class Arithmetic(ABC):
 
 class Reals(Arithmetic):
     """Real numbers: rationals, and balls where they are irrational."""
+
+    zero = fmpq(0)
 
     def number(self, exact: Fraction) -> Number:
         return fmpq(exact.numerator, exact.denominator)
@@ -296,6 +300,8 @@ class FixedPoint(Arithmetic):
         bits: b.
         inner_bits: The b inside attention.
     """
+
+    zero = 0
 
     def __init__(self, bits: int, inner_bits: int) -> None:
         self.bits, self.inner_bits = bits, inner_bits
@@ -458,21 +464,20 @@ class ForwardPass:
         """x + y."""
         return [*map(self.numbers.add, x, y)]
 
-    def logits(self, tokens: Sequence[str]) -> list[Vector]:
-        """The logits at every position."""
-        model = self.model
+    def computed(self, tokens: Sequence[str]) -> list[Vector]:
+        """At every position the residual stream after the last layer, then the logits."""
         stream = self.embedded(tokens)
-        for b, block in enumerate(model.data["blocks"]):
+        for b, block in enumerate(self.model.data["blocks"]):
             repeats = block["repeats"]
             turns = repeats if isinstance(repeats, int) else int(feature(repeats, 0, self.n))
             for _ in range(turns):
                 for d, layer in enumerate(block["layers"]):
                     stream = self.layer(f"blocks.{b}.layers.{d}", layer, stream)
-        return [self.applied(self.affine("unembedding"), x) for x in stream]
+        return [[*x, *self.applied(self.affine("unembedding"), x)] for x in stream]
 
     def embedded(self, tokens: Sequence[str]) -> list[Vector]:
         """The embedding of each token plus that of its position."""
-        model, zero = self.model, self.numbers.number(Fraction(0))
+        model, zero = self.model, self.numbers.zero
         embedding, places = model.matrix("embedding"), model.matrix("position_embedding")
         into: list[Row] = [[] for _ in range(model.width)]
         for number, row in enumerate(places):
@@ -500,7 +505,7 @@ class ForwardPass:
 
     def hidden(self, layer: Json, before: Vector) -> Vector:
         """The hidden units of a feed-forward sublayer."""
-        one, zero = self.numbers.number(Fraction(1)), self.numbers.number(Fraction(0))
+        one, zero = self.numbers.number(Fraction(1)), self.numbers.zero
         after: Vector = []
         for x, activation in zip(before, layer["activations"], strict=True):
             if activation == "step":
@@ -540,10 +545,10 @@ class ForwardPass:
         return self.numbers.mean([values[place] for place in kept], width)
 
 
-def logits(
+def computed(
     folder: Path, tokens: Sequence[str], length: int | None, numbers: Arithmetic, bits: int = 256
 ) -> list[Vector]:
-    """The logits of a saved model at every position of a sequence of tokens.
+    """What a saved model computes at every position: the residual stream after the last layer, then the logits.
 
     Args:
         folder: The model.
@@ -553,4 +558,4 @@ def logits(
         bits: The precision of balls.
     """
     with ctx.workprec(bits):
-        return ForwardPass(SavedModel(folder), numbers, length).logits(tokens)
+        return ForwardPass(SavedModel(folder), numbers, length).computed(tokens)

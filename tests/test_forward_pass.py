@@ -1,7 +1,7 @@
 """The dense engine computes what a forward pass computes that was written without it (:mod:`tests.forward_pass`).
 
-Every zoo entry, by every theorem, with every kind of attention: the model is saved, and the logits at every position
-are compared, in real arithmetic and in fixed point.
+Every zoo entry, by every theorem, with every kind of attention: the model is saved; at every position, the logits
+and the residual stream are compared, in real arithmetic and in fixed point.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from softmachine.engines.dense.engine import DenseEngine
 from tests import forward_pass
 from tests.digests.cases import LEFT_OUT, REFUSED, Case
 from tests.digests.record import recorded
-from tests.forward_pass import FixedPoint, Reals, logits
+from tests.forward_pass import FixedPoint, Reals, UndecidedError, computed
 
 POSITIONS = 40
 """Longer sequences are cut: what comes first is a sequence like others."""
@@ -94,16 +94,18 @@ def sequences(model: Any) -> Iterator[tuple[tuple[str, ...], int | None]]:
         )
 
 
-def dense_logits(weights: Any, tokens: tuple[str, ...], length: int | None, arithmetic: Any) -> Any:
+def dense(weights: Any, tokens: tuple[str, ...], length: int | None, arithmetic: Any) -> Any:
+    """At every position the residual stream after the last layer, then the logits, of the dense engine."""
     engine = DenseEngine(weights, arithmetic)
-    return engine.unembedding(engine.start(1, length).extend([tokens])).value[0]
+    stream = engine.start(1, length).extend([tokens])
+    return np.concatenate([stream.value[0], engine.unembedding(stream).value[0]], axis=-1)
 
 
-def differences(found: Any, dense: Any) -> list[tuple[int, int]]:
-    """The positions and outputs where logits differ: numbers that are unequal, or balls that are apart or too vague."""
+def differences(found: Any, expected: Any) -> list[tuple[int, int]]:
+    """The positions and places where numbers differ: they are unequal, or balls that are apart or too vague."""
     return [
         (i, k)
-        for i, (row, other) in enumerate(zip(found, dense, strict=True))
+        for i, (row, other) in enumerate(zip(found, expected, strict=True))
         for k, (x, y) in enumerate(zip(row, other, strict=True))
         if not (agree(x, y) if isinstance(x, arb) or isinstance(y, arb) else x == y)
     ]
@@ -122,19 +124,19 @@ def arithmetic_of(model: Any) -> str:
 
 
 @pytest.mark.parametrize("key", parameters())
-def test_the_dense_engine_and_the_independent_forward_pass_have_the_same_logits(key: str, tmp_path: Path) -> None:
+def test_the_dense_engine_computes_what_the_independent_forward_pass_computes(key: str, tmp_path: Path) -> None:
     model = Case.read(key).compiled()
     folder = saved(model, tmp_path)
-    compared = 0
+    positions = 0
     for tokens, length in sequences(model):
-        found = logits(folder, tokens, length, Reals())
-        assert differences(found, dense_logits(model.weights, tokens, length, arithmetic_of(model))) == []
+        found = computed(folder, tokens, length, Reals())
+        assert differences(found, dense(model.weights, tokens, length, arithmetic_of(model))) == []
         for bits, inner in PRECISIONS if model.weights.rooted is None else ():
-            rounded = logits(folder, tokens, length, FixedPoint(bits, inner))
+            rounded = computed(folder, tokens, length, FixedPoint(bits, inner))
             fixed = Fixed(bits, inner, round_weights=True)
-            assert differences(rounded, dense_logits(model.weights, tokens, length, fixed)) == []
-        compared += len(tokens)
-    assert compared > 0
+            assert differences(rounded, dense(model.weights, tokens, length, fixed)) == []
+        positions += len(tokens)
+    assert positions > 0
 
 
 def test_the_forward_pass_imports_nothing_of_softmachine() -> None:
@@ -157,3 +159,37 @@ def test_every_feature_and_relation_is_defined_in_the_forward_pass() -> None:
     relations = {found.__name__ for found in classes if issubclass(found, Relation)}
     assert forward_pass.RELATIONS.keys() == relations
     assert forward_pass.FEATURES.keys() == {found.__name__ for found in classes} - relations
+
+
+def test_a_change_of_a_single_weight_is_noticed(tmp_path: Path) -> None:
+    model = Case.read("bigram-formula · temporal-encoder · soft · any length").compiled()
+    folder = saved(model, tmp_path)
+    prompts = [model.codec.prompt(word) for length in (3, 2, 1) for word in model.codec.words(length)]
+    expected = [dense(model.weights, prompt.tokens, prompt.length, "ball") for prompt in prompts]
+
+    def is_noticed() -> bool:
+        try:
+            return any(
+                differences(computed(folder, prompt.tokens, prompt.length, Reals()), numbers)
+                for prompt, numbers in zip(prompts, expected, strict=True)
+            )
+        except UndecidedError:
+            return True
+
+    assert not is_noticed()
+    file = folder / "model.safetensors"
+    tensors = load_file(file)
+    places = [(name, k) for name in tensors if name.endswith("numerator") for k in range(len(tensors[name]))]
+    missed = []
+    for name, k in places:
+        tensors[name][k] += 1
+        save_file(tensors, file)
+        tensors[name][k] -= 1
+        if not is_noticed():
+            missed.append(name)
+    # The bias of keys adds the same to all scores of a query; a clipped unit may stay clipped.
+    assert {name.rpartition(".heads.")[2] if "key" in name else name for name in missed} <= {
+        "0.key.bias.numerator", "1.key.bias.numerator", "blocks.0.layers.1.first.weight.numerator",
+    }  # fmt: skip
+    assert len(places) > 150
+    assert len(missed) <= 5
