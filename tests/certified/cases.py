@@ -26,8 +26,10 @@ OTHER_LENGTHS = {
     "configuration-graph": (2, 4),
     "circuit-evaluator": (1024,),
     "threshold-evaluator": (1024,),
+    "turing-counter": (10,),
+    "turing-relative": (10,),
 }
-"""… and where they exist, or are small enough, for few lengths only; these have no longest length."""
+"""… and where models exist for few lengths only, or take long to compile; these have no longest length."""
 LONGEST = 10**6
 """The longest length that is tried where one set of weights serves every length, …"""
 LONGEST_MADE_FOR = 256
