@@ -68,7 +68,7 @@ def monomial(data: Json, i: int, n: int) -> Fraction:
 def bit(data: Json, i: int) -> int:
     """Bit k of ⌊(i-1)/cells⌋ + offset, or of i if there are no cells; as ±1 if it is signed."""
     number = max(i - 1, 0) // data["cells"] + data["offset"] if data["cells"] else i
-    value = number // 2 ** data["k"] % 2
+    value: int = number >> data["k"] & 1
     return 2 * value - 1 if data["signed"] else value
 
 
@@ -293,6 +293,11 @@ class Reals(Arithmetic):
         ]
 
 
+def largest(bits: int) -> int:
+    """The a of the largest number of b bits, a · 2^-b."""
+    return (1 << 2 * bits) - 1
+
+
 class FixedPoint(Arithmetic):
     """The numbers a · 2^-b with |a| < 4^b; inside attention, more bits.
 
@@ -312,7 +317,7 @@ class FixedPoint(Arithmetic):
 
     def saturated(self, units: int, bits: int) -> int:
         """The number itself, or the largest."""
-        return max(-(4**bits) + 1, min(4**bits - 1, units))
+        return max(-largest(bits), min(largest(bits), units))
 
     def number(self, exact: Fraction) -> Number:
         return self.rounded(exact, self.bits)
@@ -329,7 +334,7 @@ class FixedPoint(Arithmetic):
 
     def ratio(self, above: int, below: int, bits: int) -> int:
         """The integer nearest to a quotient, a tie away from zero; beyond the largest number, that one."""
-        size = min((2 * abs(above) + below) // (2 * below), 4**bits - 1)
+        size = min((2 * abs(above) + below) // (2 * below), largest(bits))
         return -size if above < 0 else size
 
     def sign(self, x: Number) -> int:
@@ -368,14 +373,14 @@ class FixedPoint(Arithmetic):
         """The exponential of a number with the bits of attention, rounded; only 0 has a rational one."""
         inner = self.inner_bits
         if units == 0:
-            return 2**inner
+            return 1 << inner
         if units > inner * 2**inner:
-            return 4**inner - 1
+            return largest(inner)
         for precision in (64 + 4 * inner, 256 + 16 * inner):
             with ctx.workprec(precision):
                 floor = (arb(fmpq(units, 2**inner)).exp() * 2**inner + fmpq(1, 2)).floor().unique_fmpz()
             if floor is not None:
-                return min(int(floor), 4**inner - 1)
+                return min(int(floor), largest(inner))
         raise UndecidedError(f"the exponential of {units}")
 
 

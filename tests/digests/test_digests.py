@@ -10,7 +10,7 @@ import pytest
 
 from softmachine.transformer.features import Bit, Distance, Monomial
 from softmachine.transformer.wired_features import InBlocks, Shifted, Table
-from tests.digests.cases import LEFT_OUT, REFUSED, Case, cases
+from tests.digests.cases import LEFT_OUT, REFUSED, RENAMED, Case, cases
 from tests.digests.digest import name_digest, number_digest
 from tests.digests.record import Line, recorded, updated
 
@@ -48,6 +48,13 @@ def test_the_numbers_and_the_names_are_those_that_were_recorded(case: Case) -> N
 
 def test_every_entry_construction_and_attention_is_in_the_record() -> None:
     assert {str(case) for case in cases()} == recorded().keys()
+
+
+def test_a_renamed_theorem_keeps_its_lines(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(RENAMED, "chapter-8", "turing")
+    case = Case("palindrome", "turing", "hard", None)
+    assert str(case) == "palindrome · chapter-8 · hard · any length"
+    assert Case.read(str(case)) == case
 
 
 def test_recording_names_keeps_the_numbers() -> None:
