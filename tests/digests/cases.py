@@ -9,7 +9,7 @@ from typing import Any
 
 import softmachine as sm
 from softmachine import zoo
-from tests.digests.digest import digest
+from tests.digests.digest import name_digest, number_digest
 
 CONTEXTS = (16, 64)
 """The lengths that weights are made for, if they depend on one."""
@@ -39,10 +39,15 @@ ALSO_SOFTENED = (
 )
 """Beside the first entry of every construction."""
 ANY_LENGTH = "any length"
-REFUSED = "refused: "
-"""Recorded in place of a digest if there is an error, with its message; hints may change."""
+REFUSED = "refused"
+"""Recorded in place of the digest of the numbers if there is an error; its message stands in place of the names."""
 LEFT_OUT = "left out"
-"""Recorded in place of a digest if nobody has had the minutes yet."""
+"""Recorded in place of both digests of a case that has not been recorded because it takes too long."""
+RENAMED: dict[str, str] = {}
+"""From the recorded name of an entry, a theorem or a kind of attention to its present one, where they differ.
+
+A rename adds a line here and leaves the keys of the record as they are.
+"""
 
 
 @dataclass(frozen=True)
@@ -56,12 +61,15 @@ class Case:
 
     def __str__(self) -> str:
         length = ANY_LENGTH if self.length is None else f"length {self.length}"
-        return f"{self.entry} · {self.construction} · {self.attention} · {length}"
+        recorded = {present: old for old, present in RENAMED.items()}
+        names = (recorded.get(name, name) for name in (self.entry, self.construction, self.attention))
+        return " · ".join((*names, length))
 
     @staticmethod
     def read(text: str) -> Case:
         """The case that prints like this."""
-        entry, construction, attention, length = text.split(" · ")
+        *names, length = text.split(" · ")
+        entry, construction, attention = (RENAMED.get(name, name) for name in names)
         made_for = None if length == ANY_LENGTH else int(length.removeprefix("length "))
         return Case(entry, construction, attention, made_for)
 
@@ -73,12 +81,13 @@ class Case:
             return sm.soften(hard, length=self.length or CERTIFIED)[0]
         return sm.compile(source, self.construction, attention=self.attention, length=self.length)
 
-    def digest(self) -> str:
-        """The digest of its weights, or why there are none."""
+    def digests(self) -> tuple[str, str]:
+        """The digests of its numbers and of its names; or that it is refused, and the message."""
         try:
-            return digest(self.compiled().weights)
+            weights = self.compiled().weights
         except sm.SoftmachineError as error:
-            return f"{REFUSED}{error.message}"
+            return REFUSED, error.message
+        return number_digest(weights), name_digest(weights)
 
 
 def cases() -> Iterator[Case]:

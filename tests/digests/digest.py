@@ -1,7 +1,12 @@
-"""The digest of a transformer's weights: sha256 of a text that has every weight and every name, and nothing else.
+"""Two digests of a transformer: one of its numbers and one of its names. Together they cover every field.
 
-It reads plain attributes and knows no classes, so that code may be renamed and moved while digests stay as they are.
-A feature is its printed name and its values; a codec, the construction's name and the length are no part of it.
+The numbers are the weights, the shapes, the masks, the kinds of attention and the activations, in order. A position
+feature or relation is represented by its values, never by its class or its printed form. Renaming tokens,
+coordinates, heads, units, blocks, features or the model itself, or moving and renaming code, does not change the digest
+of the numbers. The names are the texts that people see.
+
+Only plain attributes are read, no classes. Where the restructured code spells an attribute, a mask, a kind of
+attention or an activation in another way, this module is adapted, not the record.
 """
 
 from __future__ import annotations
@@ -9,68 +14,102 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import fields
 from fractions import Fraction
+from functools import lru_cache
 from hashlib import sha256
 from typing import Any
 
 from softmachine.errors import SoftmachineError
 
-POSITIONS = 21
-"""A feature is evaluated at these positions, and as far as it has a table."""
-LENGTH = 16
-"""The length at which a feature is evaluated, if it depends on one."""
-GRID = 12
+DENSE = 130
+"""A feature is evaluated at every position below this one …"""
+LENGTHS = (0, 1, 2, 7, 16, 64, 1000)
+"""… of inputs of these lengths; …"""
+POWERS = 24
+"""… further on, next to every power of two below this one and wherever a table among its parameters reaches …"""
+LENGTH = 64
+"""… of inputs of this length."""
+GRID = 40
 """A relation is evaluated for this many keys and queries."""
 
+MASKS = {"all j": "all", "j ≤ i": "≤", "j < i": "<", "j ≥ i": "≥", "j > i": ">"}
+KINDS = {"average-hard": "average", "leftmost-hard": "leftmost", "rightmost-hard": "rightmost", "softmax": "softmax"}
+ACTIVATIONS = {"relu": "relu", "step": "step", "norm": "norm"}
+"""From the spelling in the code to the spelling in the digest, which stays."""
 
-def digest(transformer: Any) -> str:
-    """sha256, in hexadecimal digits."""
+
+def number_digest(transformer: Any) -> str:
+    """The digest of everything that is computed: sha256 in hexadecimal digits."""
+    return _hashed(numbers(transformer))
+
+
+def name_digest(transformer: Any) -> str:
+    """The digest of everything that is only read by people: sha256 in hexadecimal digits."""
+    return _hashed(names(transformer))
+
+
+def _hashed(lines: Iterable[str]) -> str:
     hashed = sha256()
-    for line in lines(transformer):
+    for line in lines:
         hashed.update(line.encode())
         hashed.update(b"\n")
     return hashed.hexdigest()
 
 
-def lines(transformer: Any) -> Iterator[str]:
-    """The text, line by line."""
-    yield f"name {transformer.name}"
-    yield from _listing("vocabulary", transformer.vocabulary)
-    yield from _listing("coordinates", transformer.coordinates)
+def numbers(transformer: Any) -> Iterator[str]:
+    """The numbers, line by line."""
+    yield f"{len(transformer.vocabulary)} tokens"
+    yield f"{len(transformer.coordinates)} coordinates"
+    yield f"{len(transformer.outputs)} outputs"
     yield from _matrix("embedding", transformer.embedding)
     for feature in transformer.features:
-        yield f"feature {_feature(feature)}"
+        yield f"feature {_values(feature)}"
     yield from _matrix("position embedding", transformer.position_embedding)
     for block in transformer.blocks:
-        yield f"block {block.name!r} repeats {_number(block.repeats)}"
+        yield f"block repeats {_number(block.repeats)}"
         for layer in block.layers:
             yield "layer"
             for head in layer.heads:
                 yield from _head(head)
             yield from _feed_forward(layer.feed_forward)
-    yield from _listing("outputs", transformer.outputs)
     yield from _affine("unembedding", transformer.unembedding)
 
 
+def names(transformer: Any) -> Iterator[str]:
+    """The names, line by line."""
+    yield f"name {transformer.name}"
+    yield from _listing("vocabulary", transformer.vocabulary)
+    yield from _listing("coordinates", transformer.coordinates)
+    yield from _listing("outputs", transformer.outputs)
+    yield from _listing("features", transformer.features)
+    for block in transformer.blocks:
+        yield f"block {block.name!r}{_printed(block.repeats)}"
+        for layer in block.layers:
+            for head in layer.heads:
+                bias = "" if head.bias is None else _printed(head.bias)
+                yield f"head {head.name!r}{_printed(head.weighting.scale)}{bias}"
+            yield from _listing("units", layer.feed_forward.units)
+
+
 def _head(head: Any) -> Iterator[str]:
-    yield f"head {head.name!r}"
+    yield "head"
     yield from _affine("query", head.query)
     yield from _affine("key", head.key)
     yield from _affine("value", head.value)
     yield from _matrix("output", head.output)
-    yield f"mask {head.mask}"
-    yield f"weighting {head.weighting.choice} scale {_number(head.weighting.scale)}"
-    yield f"bias {'none' if head.bias is None else _relation(head.bias)}"
+    yield f"mask {MASKS[str(head.mask)]}"
+    yield f"kind {KINDS[str(head.weighting.choice)]} scale {_number(head.weighting.scale)}"
+    yield f"bias {'none' if head.bias is None else _grid(head.bias)}"
 
 
 def _feed_forward(feed_forward: Any) -> Iterator[str]:
-    yield "feed-forward"
+    yield f"feed-forward {len(feed_forward.units)}"
     yield from _affine("first", feed_forward.first)
-    yield from _listing("activations", feed_forward.activations)
+    yield " ".join(ACTIVATIONS[str(activation)] for activation in feed_forward.activations)
+    yield f"norms {' '.join(','.join(map(str, group)) for group in feed_forward.norms)}"
     yield from _affine("second", feed_forward.second)
-    yield from _listing("units", feed_forward.units)
 
 
-def _listing(title: str, items: Iterable[str]) -> Iterator[str]:
+def _listing(title: str, items: Iterable[Any]) -> Iterator[str]:
     listed = tuple(items)
     yield f"{title} {len(listed)}"
     yield from map(repr, map(str, listed))
@@ -88,37 +127,53 @@ def _matrix(title: str, matrix: Any) -> Iterator[str]:
 
 
 def _number(value: Any) -> str:
-    """A number, or a feature."""
-    return _ratio(value) if isinstance(value, int | Fraction) else _feature(value)
+    """A number, or the values of a feature."""
+    return _ratio(value) if isinstance(value, int | Fraction) else _values(value)
+
+
+def _printed(value: Any) -> str:
+    """The printed form of a feature or relation; nothing for a number, which is not a name."""
+    return "" if isinstance(value, int | Fraction) else f" {str(value)!r}"
 
 
 def _ratio(value: Any) -> str:
     return f"{value.numerator}/{value.denominator}"
 
 
-def _feature(feature: Any) -> str:
-    values = [_at(feature, i) for i in range(POSITIONS + _table(feature))]
-    while len(values) > POSITIONS and values[-1] == "0/1":
-        values.pop()
-    return f"{feature} = {' '.join(values)}"
+@lru_cache(maxsize=4096)
+def _values(feature: Any) -> str:
+    """The digest of a feature's values where they are not 0, so that the extent of a table does not matter."""
+    near, far = range(DENSE), {2**k + d for k in range(7, POWERS) for d in (-1, 0, 1)}
+    places = [(n, near) for n in LENGTHS] + [(LENGTH, sorted(far | set(range(DENSE, _reach(feature)))))]
+    values = ((i, _at(feature, i, n)) for n, positions in places for i in (-1, *positions))
+    return _hashed(f"{i}:{value}" for i, value in values if value != "0/1")
 
 
-def _table(feature: Any) -> int:
-    """How far the tables in a feature's parameters reach; they are 0 behind their end."""
+def _reach(feature: Any) -> int:
+    """The number of positions that the tables among a feature's parameters cover; 0 without tables.
+
+    Features with tables are 0 beyond them.
+    """
     items = [getattr(feature, field.name) for field in fields(feature)]
-    inner = [_table(item) for item in items if hasattr(item, "needs_length")]
-    tables = [*(len(item) for item in items if isinstance(item, tuple)), *inner]
-    shifts = [item for item in items if isinstance(item, int)]
-    return max(tables) + max(shifts, default=0) if tables else 0
+    tables = [
+        *(len(item) for item in items if isinstance(item, tuple)),
+        *(_reach(i) for i in items if hasattr(i, "at")),
+    ]
+    if not any(tables):
+        return 0
+    shifts = sum(item for item in items if isinstance(item, int) and item > 0)
+    return max(tables) + shifts + getattr(feature, "block", 0) * getattr(feature, "blocks", 0)
 
 
-def _at(feature: Any, i: int) -> str:
+def _at(feature: Any, i: int, n: int) -> str:
+    if i < 0:
+        return f"length {n}"
     try:
-        return _ratio(feature.at(i, LENGTH if feature.needs_length else None))
-    except SoftmachineError:  # 1/(n-i+1) behind the end
+        return _ratio(feature.at(i, n))
+    except SoftmachineError:  # such as 1/(n-i+1) beyond the end
         return "none"
 
 
-def _relation(relation: Any) -> str:
-    grid = (_ratio(relation.at(key, query)) for query in range(GRID) for key in range(GRID))
-    return f"{relation} = {' '.join(grid)}"
+@lru_cache(maxsize=64)
+def _grid(relation: Any) -> str:
+    return _hashed(" ".join(_ratio(relation.at(j, i)) for j in range(GRID)) for i in range(GRID))
