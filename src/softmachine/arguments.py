@@ -101,7 +101,7 @@ def _argument(name: str, value: Any, kinds: list[str], scope: Mapping[str, objec
         return require_in_range(name, index(value), MIN_INTEGERS.get(name, 0))
     text = str(value) if isinstance(value, str | Path) else ""
     if problem := _text_problem(text, "Path" in kinds) if kind else f"is not {_either(kinds)}":
-        raise UsageError(f"invalid value for {name!r}: {_shown(value)} {problem}")
+        raise UsageError(f"invalid value for {name!r}: {show_value(value)} {problem}")
     return value
 
 
@@ -123,7 +123,7 @@ def require_in_range(name: str, value: int, least: int) -> int:
     if least <= value <= MAX_INTEGER:
         return value
     problem = f"is less than {least}" if value < least else f"is more than {MAX_INTEGER:,}"
-    raise UsageError(f"invalid value for {name!r}: {_shown(value)} {problem}")
+    raise UsageError(f"invalid value for {name!r}: {show_value(value)} {problem}")
 
 
 def _text_problem(text: str, is_path: bool) -> str:
@@ -135,7 +135,7 @@ def _text_problem(text: str, is_path: bool) -> str:
     return "contains a null character, which no file name has" if is_path and "\0" in text else ""
 
 
-def _shown(value: object) -> str:
+def show_value(value: object) -> str:
     """A value in a message: short, and without the address of an object."""
     try:
         return clipped(_ADDRESS.sub("", repr(value)), 60)

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from softmachine.arguments import validated
 from softmachine.compiling import compile, compile_for  # noqa: A004
 from softmachine.errors import SoftmachineError
 from softmachine.estimates import consent
-from softmachine.languages.source import Source
+from softmachine.languages.source import Source, input_of
 from softmachine.loading import load, load_for_many_words, source_of
 from softmachine.model import Model
 from softmachine.theorems import Theorem, theorem_for
@@ -28,7 +28,7 @@ MOST_FRAMED = 2_000
 @validated
 def run(
     model: Model | Source | str | Path,
-    word: str | Iterable[Any] | None = None,
+    word: str | Iterable[object] | None = None,
     *,
     theorem: str | Theorem | None = None,
     attention: str | None = None,
@@ -79,7 +79,7 @@ def run(
     item = load(model, format, alphabet=alphabet)
     if word is None:
         word = source_of(item).default_input
-    word = word if isinstance(word, str) else tuple(word)
+    word = input_of(source_of(item), word)
     lengths = {"context": context, "length": length, "max_steps": max_steps}
     with consent(yes):
         running = Running(

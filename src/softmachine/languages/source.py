@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from pathlib import PurePath
 from typing import ClassVar, Protocol, runtime_checkable
 
+from softmachine.arguments import show_value
 from softmachine.errors import InputError, Place, SourceError
 from softmachine.text import SURROGATE, printable
 
@@ -143,6 +144,21 @@ def spelled_out(text: str | Iterable[str], alphabet: Iterable[str]) -> tuple[str
     one_by_one = not blanks and all(len(symbol) == 1 for symbol in apart)
     together = text if blanks else text.strip()
     return tuple(apart if one_by_one or any(len(symbol) > 1 for symbol in alphabet) else together)
+
+
+def input_of(source: Source, given: str | Iterable[object]) -> str | tuple[str, ...]:
+    """An input as text, or as symbols; a source with ``letter_of`` also takes the values that its symbols stand for.
+
+    Raises:
+        InputError: If a symbol is not a string, and no symbol stands for it.
+    """
+    if isinstance(given, str):
+        return given
+    symbols = tuple(map(getattr(source, "letter_of", lambda item: item), given))
+    for index, symbol in enumerate(symbols, 1):
+        if not isinstance(symbol, str):
+            raise InputError(f"symbol {show_value(symbol)} at position {index} of the input is not in the alphabet")
+    return symbols
 
 
 LETTERS = "abcdefghijklmnopqrstuvwxyz"

@@ -28,7 +28,7 @@ from softmachine.engines.fast.segments import SegmentedPass
 from softmachine.engines.fast.tables.memory import TableMemory
 from softmachine.engines.fast.tokens import Tokens
 from softmachine.errors import Place, Remedy, SoftmachineError, SourceError, UsageError
-from softmachine.files import write
+from softmachine.files import reporting, write
 from softmachine.packed import BLOCK, Codes, Packed
 from softmachine.text import many
 
@@ -55,8 +55,9 @@ def require_free(path: Path, run: FastPass | SegmentedPass | None = None, steps:
     Raises:
         UsageError: If so.
     """
-    if not path.exists():  # or it is a link that leads nowhere
-        return
+    with reporting(path):
+        if not path.exists():  # or it is a link that leads nowhere
+            return
     header = _header(path)
     if not path.is_file() or header.get("format") not in (FORMAT, SEGMENTS_FORMAT):
         raise UsageError(

@@ -107,11 +107,7 @@ class Program(OfWords):
         """The input that it suggests."""
         return self.example
 
-    def word(self, text: str | Iterable[object]) -> tuple[str, ...]:
-        """An input as letters; each may also be given as the value that it stands for, such as 3 for "3"."""
-        return super().word(text if isinstance(text, str) else map(self._letter, text))
-
-    def _letter(self, item: Any) -> Any:
+    def letter_of(self, item: Any) -> Any:
         """The letter that stands for a value; a string, or what no letter stands for, is returned unchanged."""
         if isinstance(item, str):
             return item
