@@ -16,8 +16,11 @@ QUICK = 0.05
 SLOW = 0.5
 """… and of each theorem and attention, the quickest rows up to this many seconds."""
 RECORD = recorded()
-LEFT_OUT = frozenset[str]()
-"""Rows that take too long to be recorded."""
+LEFT_OUT = {
+    "three-tape-addition · residues · hard",
+    "three-tape-addition · residues-without-positions · hard",
+}
+"""Rows that have not been recorded: for length 256 they take more than a minute."""
 
 
 def sample() -> set[str]:
