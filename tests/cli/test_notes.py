@@ -1,46 +1,51 @@
-"""What a model has to say is said with every answer from it: here that a folder of version 1 cannot be verified."""
+"""The notes of a model are part of every answer from it."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from softmachine.exports.native import UNVERIFIED
+import softmachine as sm
 from tests.cli.conftest import Cli
 
-VERSION_1 = Path(__file__).parents[1] / "net" / "version1"
-COMMANDS = {
-    "run": ("run", VERSION_1 / "turing", "101"),
-    "check": ("check", VERSION_1 / "turing", "--up-to", 2),
-    "show": ("show", VERSION_1 / "turing"),
-    "certify": ("certify", VERSION_1 / "turing", "--length", 20),
-    "circuit": ("circuit", VERSION_1 / "temporal", "--inputs", 2, "--arithmetic", "fixed:4"),
-    "slices": ("slices", VERSION_1 / "temporal", "--up-to", 2),
-    "compile": ("compile", VERSION_1 / "turing", "-o", "FOLDER"),
-    "export": ("export", VERSION_1 / "turing", "--to", "native", "-o", "FOLDER"),
+NOTE = "trained on a Tuesday"
+COMMANDS: dict[str, tuple[str | int, ...]] = {
+    "run": ("run", "turing", "101"),
+    "check": ("check", "turing", "--up-to", 2),
+    "show": ("show", "turing"),
+    "certify": ("certify", "turing", "--length", 20),
+    "circuit": ("circuit", "temporal", "--inputs", 2, "--arithmetic", "fixed:4"),
+    "slices": ("slices", "temporal", "--up-to", 2),
+    "compile": ("compile", "turing", "-o", "new"),
+    "export": ("export", "turing", "--to", "native", "-o", "new"),
 }
+
+
+@pytest.fixture(autouse=True)
+def _models(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for folder, source in (("turing", "parity"), ("temporal", "Q_a since Q_b")):
+        sm.save(replace(sm.compile(source), notes=(NOTE,)), folder)
 
 
 @pytest.mark.parametrize("name", COMMANDS)
 @pytest.mark.parametrize("how", [(), ("--quiet",), ("--json",)])
-def test_every_answer_from_a_folder_of_version_1_says_unverified(
-    cli: Cli, tmp_path: Path, name: str, how: tuple[str, ...]
-) -> None:
-    words = [tmp_path / "model" if word == "FOLDER" else word for word in COMMANDS[name]]
-    called = cli(*words, *how)
+def test_every_answer_has_the_notes_of_the_model(cli: Cli, name: str, how: tuple[str, ...]) -> None:
+    called = cli(*COMMANDS[name], *how)
     assert called.status == 0, called.err
     if how == ("--json",):
-        assert called.json["notes"] == [UNVERIFIED]
+        assert called.json["notes"] == [NOTE]
     else:
-        assert UNVERIFIED.split(":")[0] in called.out
+        assert NOTE in called.out
 
 
-def test_a_model_that_was_compiled_anew_from_version_1_goes_on_saying_it(cli: Cli, tmp_path: Path) -> None:
-    assert cli("compile", VERSION_1 / "turing", "-o", tmp_path / "model").status == 0
-    assert cli("run", tmp_path / "model", "101", "--json").json["notes"] == [UNVERIFIED]
+def test_a_model_that_is_compiled_anew_keeps_its_notes(cli: Cli) -> None:
+    assert cli("compile", "turing", "-o", "model").status == 0
+    assert cli("run", "model", "101", "--json").json["notes"] == [NOTE]
 
 
-def test_a_model_of_the_present_version_has_nothing_to_say(cli: Cli, tmp_path: Path) -> None:
-    assert cli("compile", "parity", "-o", tmp_path / "model").status == 0
-    assert "notes" not in cli("run", tmp_path / "model", "101", "--json").json
+def test_a_compiled_model_has_no_notes(cli: Cli) -> None:
+    assert cli("compile", "parity", "-o", "model").status == 0
+    assert "notes" not in cli("run", "model", "101", "--json").json

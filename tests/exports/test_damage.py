@@ -270,24 +270,3 @@ def test_a_model_that_was_edited_is_refused_or_runs_as_it_is_however_often_it_is
     refused, ran = edited(saved, tmp_path / "model", count=200, seed=1)
     assert refused > 400
     assert ran > 100
-
-
-# Version 1
-
-
-VERSION_1 = sorted((Path(__file__).parents[1] / "net" / "version1").glob("*/softmachine.json"))
-
-
-def test_damaged_folders_of_version_1_are_refused_or_say_that_they_are_unverified(tmp_path: Path) -> None:
-    """They have no digests: nobody can tell whether the weights are those that were written."""
-    chooser = random.Random(0)
-    for mark in VERSION_1:
-        files = {file: (mark.parent / file).read_bytes() for file in (MARK, WEIGHTS)}
-        right = native.load(mark.parent)
-        assert right.notes == (native.UNVERIFIED,)
-        for _ in range(3):
-            found = loaded(put(tmp_path / "model", chooser.choice(DAMAGES)(files, chooser)))
-            if found is not None:
-                assert found.notes == (native.UNVERIFIED,)
-                assert found.weights.vocabulary == right.weights.vocabulary
-                assert found.weights.outputs == right.weights.outputs

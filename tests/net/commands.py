@@ -3,7 +3,7 @@
 A line of ``commands.txt`` is what follows ``softmachine`` in a shell. Several commands in a line are separated by a
 lone ``;`` and share a folder; a lone ``<`` is followed by the file for standard input. ``## name`` begins a section;
 each section is recorded in a file of its own. Commands are carried out in a fresh folder that holds copies of
-``files/`` and ``version1/``, if the line mentions them.
+``files/`` and ``version2/``, if the line mentions them.
 
 Of softmachine only :func:`softmachine.cli.main` is known here: everything else may move.
 """
@@ -30,7 +30,7 @@ from softmachine.cli import main
 
 HERE = Path(__file__).parent
 RECORDED = HERE / "recorded"
-INPUTS = ("files", "version1")
+INPUTS = ("files", "version2")
 ENVIRONMENT = {"COLUMNS": "100", "LINES": "30", "TERM": "xterm"}
 """What the terminal is like."""
 UNSET = ("FORCE_COLOR", "NO_COLOR", "TTY_COMPATIBLE", "TTY_INTERACTIVE", "PYTHONWARNINGS")

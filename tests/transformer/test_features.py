@@ -9,7 +9,6 @@ from fractions import Fraction
 import pytest
 
 from softmachine.errors import ConstructionError
-from softmachine.exports import version1
 from softmachine.theorems import all_theorems
 from softmachine.theorems.crasp.averages import InRelation
 from softmachine.theorems.rasp.frame import AtLetters
@@ -215,11 +214,6 @@ def test_a_feature_of_ones_own_is_a_class_that_files_have_to_know() -> None:
     assert from_json(to_json(Cube(2)), (*KNOWN, Cube)) == Cube(2)
     with pytest.raises(ValueError, match="there is no feature 'Cube'"):
         from_json(to_json(Cube(2)), KNOWN)
-
-
-def test_version_1_named_features_as_they_are_printed() -> None:
-    """Where the kind had no parameters, it was the name; "in" was the only other one."""
-    assert {kind: item.name for kind, item in version1._PLAIN.items() if item.name != kind} == {"in": "i·n"}
 
 
 @pytest.mark.parametrize(

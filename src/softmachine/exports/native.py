@@ -15,7 +15,6 @@ from typing import NoReturn
 
 from softmachine.certify import certify_theorem
 from softmachine.errors import Place, SoftmachineError, SourceError, UsageError
-from softmachine.exports import version1
 from softmachine.exports.folder import new_folder
 from softmachine.exports.manifest import MARK, WEIGHTS, content, digest, read_mark, require_digests, seal, verify
 from softmachine.exports.native_data import Array, Json, to_data, transformer_from
@@ -33,8 +32,6 @@ BARE = "softmachine-weights"
 """The format of weights without a source."""
 DAMAGE = (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, RecursionError, MemoryError)
 """What reading a file that somebody changed can end in."""
-UNVERIFIED = "unverified: the model was read from a folder of version 1, which has no digests"
-"""The note of a model that may have been damaged. It stays when the model is saved anew."""
 
 
 def save(model: Model, folder: Path, *, force: bool = False) -> None:
@@ -106,9 +103,8 @@ def load_weights(folder: Path) -> Transformer:
 def _foreign(model: Model) -> str | None:
     """What is wrong if the tokens of a model are not those that its theorem speaks of.
 
-    The signals are made for this, which costs half of what compiling costs. Compiling would also compare the weights,
-    but says nothing of a folder of version 1: weights that differ may be those of an earlier compiler. What does is
-    ``check``, which compares what the model says with the interpreter.
+    The signals are made for this, which costs half of what compiling costs. Weights are not compared: they may be
+    edited. ``check`` compares what the model emits with the interpreter.
     """
     program = model.theorem.signals(model.codec, model.theorem.attention(None))
     for what, found, right in (
@@ -137,7 +133,6 @@ def written_source(source: Source, theorem: Theorem) -> dict[str, str] | None:
 def load(folder: Path) -> Model:
     """Read a model from a folder, and see that it is what was written.
 
-    Only folders of version 1 have no digests; every answer from such a model says that it is :data:`UNVERIFIED`.
     Files that do not belong to a model are not looked at.
 
     Raises:
@@ -165,7 +160,7 @@ def load(folder: Path) -> Model:
 
 
 def _read(folder: Path) -> tuple[Json, Mapping[str, Array]]:
-    """What the mark says, and the tensors; both are what was written, unless this is version 1."""
+    """What the mark says, and the tensors; both are what was written."""
     from safetensors import SafetensorError
     from safetensors.numpy import load as from_bytes
 
@@ -174,12 +169,9 @@ def _read(folder: Path) -> tuple[Json, Mapping[str, Array]]:
     name, version = facts["format"], facts.get("version")
     if name in ("softmachine-map", "softmachine-set"):
         _refuse_export(folder, facts)
-    if name not in (FORMAT, BARE) or type(version) is not int or version not in (1, VERSION):
+    if name not in (FORMAT, BARE) or type(version) is not int or version != VERSION:
         raise SourceError(f"format {name!r} version {version!r} is not known here", place=place)
-    if version == VERSION:
-        require_digests(folder, facts, {WEIGHTS: sha256(weights).hexdigest(), MARK: digest(facts)})
-    elif "digests" in facts:
-        raise SourceError(f"{MARK} is damaged: version 1 has no digests", place=place)
+    require_digests(folder, facts, {WEIGHTS: sha256(weights).hexdigest(), MARK: digest(facts)})
     try:
         return facts, from_bytes(weights)
     except (SafetensorError, ValueError, KeyError) as error:
@@ -201,13 +193,12 @@ def _refuse_export(folder: Path, facts: Json) -> NoReturn:
 
 def _model(facts: Json, tensors: Mapping[str, Array]) -> Model:
     """The model that the facts and all of the tensors make up."""
-    notes = (UNVERIFIED,) if facts["version"] == 1 else _notes(facts.get("notes", []))
-    data = version1.upgraded(facts) if facts["version"] == 1 else facts
-    theorem, source = made_from(str(data["theorem"]), data["source"])
-    length, certified = _length(data["length"]), _length(data.get("certified"))
-    weights = transformer_from(data["weights"], tensors, (*FEATURES, *theorem.features))
+    theorem, source = made_from(str(facts["theorem"]), facts["source"])
+    length, certified = _length(facts["length"]), _length(facts.get("certified"))
+    weights = transformer_from(facts["weights"], tensors, (*FEATURES, *theorem.features))
+    notes = _notes(facts.get("notes", []))
     model = Model(weights, theorem.codec_for(source, length), theorem, length, notes=notes)
-    return model if certified is None else _with_certificate(model, certified, data.get("certificate"))
+    return model if certified is None else _with_certificate(model, certified, facts.get("certificate"))
 
 
 def _with_certificate(model: Model, length: int, stored: Json | None) -> Model:
