@@ -166,6 +166,8 @@ def recover(folder: Path) -> None:
     Raises:
         UsageError: If that is not possible; it says where the files are.
     """
+    if not os.path.isdir(folder):  # noqa: PTH112  unlike Path.is_dir, it takes any text for a path
+        return
     with reporting(folder):
         for scratch in Path(os.path.realpath(folder)).glob(f"{SCRATCH}????????"):
             if not scratch.is_symlink() and os.access(scratch, os.X_OK) and (scratch / _NEW).is_dir():

@@ -185,7 +185,7 @@ def test_an_operation_that_the_system_refuses_is_no_internal_error(cli: Cli, mon
         (["run", "parity", "1", "--resume", "."], "is a directory"),
         (["run", "parity", "1", "--checkpoint", "."], "is a directory"),
         (["circuit", "prev Q_a", "--inputs", "2", "-o", "nowhere/x.bench"], "there is no folder nowhere"),
-        (["compile", "parity", "-o", "pyproject.toml/x"], "pyproject.toml is not a folder"),
+        (["compile", "parity", "-o", "pyproject.toml/x"], "cannot write pyproject.toml/x: Not a directory"),
         (["export", "--set", "interp", "--length", "12", "-o", "x"], "a set has its own sources and lengths"),
         (["export", "--set", "interp", "--to", "native", "-o", "x"], "sets are not written in the native format"),
         (["export", "parity", "--dtype", "float8", "-o", "x"], "choose float32 or bfloat16 or float16 or float64\n"),

@@ -75,7 +75,6 @@ def test_an_export_tells_of_its_phases(tmp_path: Path, monkeypatch: pytest.Monke
     assert said == [
         "compiling",
         "certifying for 32 positions",
-        "compiling with softmax",
         "choosing inputs to try",
         "placing the weights",
     ]

@@ -53,7 +53,7 @@ def test_slices_explains_what_it_cannot_do(cli: Cli) -> None:
 
 
 def test_automata_at_the_command_line(cli: Cli) -> None:
-    shown = cli("slices", "majority-crasp", "--up-to", 6, "--automata")
+    shown = cli("slices", "majority-crasp", "--up-to", 7, "--automata")
     assert shown.status == 0
     assert "n² + n + 1 states: polynomially many" in shown.out
     answer = cli("slices", "majority-crasp", "--up-to", 3, "--automata", "--json").json

@@ -119,7 +119,7 @@ def test_the_tokens_before_a_resume_are_compared_as_well(tmp_path: Path) -> None
     sm.run(model, "", engine="fast", max_steps=5_000, checkpoint=file)
     run = sm.run(model, "", resume=file, max_steps=MANY, verify=True)
     assert (run.verified, run.differs) == (MANY + 1, False)
-    wrong = impostor("chapter-8")
+    wrong, file = impostor("chapter-8"), tmp_path / "wrong"
     sm.run(wrong, "0", engine="fast", max_steps=5_000, checkpoint=file, verify=True)
     again = sm.run(wrong, "0", resume=file, max_steps=MANY, verify=True)
     assert again.difference is not None

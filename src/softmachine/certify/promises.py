@@ -7,7 +7,6 @@ made: its signals are evaluated exactly, with all promises, on every short input
 from __future__ import annotations
 
 import random
-import time
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
@@ -18,13 +17,15 @@ from softmachine.compiler import compile_program
 from softmachine.errors import BrokenPromiseError, ConstructionError, OutgrownError, Remedy
 from softmachine.model import Model
 from softmachine.signals.evaluate import evaluate
+from softmachine.signals.primitives import Attention
 from softmachine.signals.program import Program
+from softmachine.signals.signal import inputs_first
 from softmachine.text import many
 from softmachine.transformer.digest import digest
 from softmachine.words import Word, words_of
 
-MAX_SECONDS = 2.0
-"""Half of it is for all short inputs, half for random ones."""
+MAX_WORK = 500_000
+"""Scores and forms that are evaluated on all short inputs, and as many on random ones: about a second each."""
 MAX_SHORT, MAX_RANDOM = 4, 64
 """The longest of the short inputs, which are all evaluated, and of the random ones."""
 SAMPLE = 200
@@ -110,21 +111,24 @@ def require_theorem_weights(model: Model) -> None:
 
 
 def check_promises(program: Program, codec: Codec[Any], length: int) -> PromiseTest:
-    """Evaluate a program exactly, with all promises, on inputs up to a length, for at most about two seconds.
+    """Evaluate a program exactly, with all promises, on inputs up to a length, for about two seconds.
 
     Raises:
         BrokenPromiseError: If a promise does not hold; the message has the head, the input and the true value.
     """
     only = codec.input_length
     sizes = range(min(MAX_SHORT, length) + 1) if only is None else range(only, only + 1)
+    nodes = list(inputs_first(program.logits.forms))
+    heads = sum(isinstance(node, Attention) for node in nodes)
     longest = 0
     counts = []
     for words in (words_of(codec, sizes), _random_words(codec, min(length, MAX_RANDOM) if only is None else only)):
-        end, count = time.perf_counter() + MAX_SECONDS / 2, 0
+        work, count = 0, 0
         for word in words:
-            _check_word(program, codec, word, length)
+            positions = _check_word(program, codec, word, length)
             count, longest = count + 1, max(longest, len(word))
-            if time.perf_counter() > end:
+            work += positions * (positions * heads + len(nodes))
+            if work > MAX_WORK:
                 break
         counts.append(count)
     totals = {size: sum(map(codec.word_count, range(sizes.start, size + 1))) for size in sizes}
@@ -139,17 +143,21 @@ def _random_words(codec: Codec[Any], longest: int) -> Iterator[Word]:
         yield codec.random_word(chooser, longest if codec.input_length is not None else 1 + k * longest // SAMPLE)
 
 
-def _check_word(program: Program, codec: Codec[Any], word: Word, length: int) -> None:
+def _check_word(program: Program, codec: Codec[Any], word: Word, length: int) -> int:
+    """Check an input, and return the number of positions that were evaluated."""
+    positions = 0
     try:
         for tokens, n, expected in _sequences(codec, word, length):
+            positions += len(tokens)
             logits = evaluate(program.logits, tokens, n)
             for i, wanted in expected.items():
                 _check_margin(program, i, wanted, logits[i])
     except OutgrownError:
-        return
+        return positions
     except ConstructionError as error:
         hint = "a certificate would be false: state what holds, or change the signals so that it does"
         raise BrokenPromiseError(f"on the input {codec.text_of(word)!r}: {error.message}", hint=hint) from None
+    return positions
 
 
 def _sequences(

@@ -12,7 +12,7 @@ from softmachine.cli import options
 from softmachine.cli.models import Compilation, Wanted, noted, open_model, say_notes
 from softmachine.cli.options import file, switch, value
 from softmachine.cli.output import Output, printable, require_svg
-from softmachine.errors import UsageError
+from softmachine.errors import Remedy, UsageError
 from softmachine.text import listed
 
 if TYPE_CHECKING:
@@ -143,7 +143,7 @@ def _show_growth(source: str, wanted: Wanted, growth: str, output: Output) -> No
         if only is not None and "{n}" not in source and not model.theorem.takes_length(model.source):
             raise UsageError(
                 f"{model.source.name!r} has one size: its inputs have length {only}",
-                hint="--growth measures families: write {n} in SOURCE where the size stands",
+                hint=Remedy("leave out --growth, or write {{n}} in SOURCE where the size stands", growth=None),
             )
     measured = measure(lambda n: models[n].weights, lengths, padding=lambda n: _padding(models[n].codec))
     if output.as_json:

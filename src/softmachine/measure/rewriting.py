@@ -11,7 +11,7 @@ from softmachine.arithmetic.fixed import Fixed
 from softmachine.arithmetic.fixed_point import least_bits
 from softmachine.engines.dense.engine import DenseEngine
 from softmachine.engines.dense.weights import least_precision, named_weights
-from softmachine.errors import PrecisionError, UsageError
+from softmachine.errors import PrecisionError, Remedy, UsageError
 from softmachine.transformer.rewriting import causal, fixed_point_softmax, one_head, one_loop, unmasked
 from softmachine.transformer.weights import Transformer
 
@@ -193,6 +193,8 @@ def _bits(name: str) -> tuple[int, int]:
     if not isinstance(numbers, Fixed):
         raise UsageError(
             f"softmax equals average-hard attention in fixed point, not in {name}",
-            hint="choose --arithmetic fixed:B, or fixed:B:C with C bits inside attention",
+            hint=Remedy(
+                "leave out --arithmetic, or choose fixed:B, or fixed:B:C with C bits in attention", arithmetic=None
+            ),
         )
     return numbers.grid.bits, numbers.inner.bits

@@ -147,7 +147,7 @@ class Theorem:
     @property
     def is_bundled(self) -> bool:
         """Whether it comes with softmachine, whose test suite tests its promises; else it is a plug-in."""
-        return self.signals.__module__.startswith("softmachine.")
+        return (self.signals.__module__ or "").startswith("softmachine.")
 
     @property
     def language(self) -> str:

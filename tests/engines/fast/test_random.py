@@ -199,8 +199,8 @@ def test_every_index_survives_a_checkpoint(tmp_path: Path) -> None:
         except (AmbiguousTokenError, PrecisionError):
             continue
         runs[1].go(66)
-        saved_run.save(runs[1], tmp_path / "run")
-        saved_run.load(runs[2], tmp_path / "run")
+        saved_run.save(runs[1], tmp_path / f"run {seed}")
+        saved_run.load(runs[2], tmp_path / f"run {seed}")
         runs[2].go(72)
         assert list(runs[2].said_since(100)) == list(runs[0].said_since(100))
         done += 1
