@@ -20,6 +20,7 @@ from softmachine.arithmetic import Tensor, arithmetic
 from softmachine.arithmetic.fixed_point import FixedPoint
 from softmachine.engines.dense.engine import DenseEngine
 from softmachine.errors import AmbiguousTokenError
+from softmachine.transformer.rewriting.fixed_point_softmax import least_attention_bits, least_scale
 
 HERE = Path(__file__).parent
 PAGE = HERE.parent / "docs" / "errata.md"
@@ -316,6 +317,86 @@ def test_lemma_25_does_not_hold_for_tied_keys_with_errors_and_does_without() -> 
         assert abs(weight - 1 / 2) > 0.49 > bound
     weights = [exp(score / 0.01) for score in (0, 0, -1)]
     assert abs(weights[0] / sum(weights) - 1 / 2) <= 2 * 3 * exp(-1 / 0.01)
+
+
+def least_inverse_temperature(bits: int, count: int, x_max: Fraction) -> float:
+    """The right-hand side of (34) in Lemma 3.1 for the least gap γ = 2⁻ᵇ and K₁ = K₂ = 1."""
+    return float(2**bits * log(2 ** (bits + 2) * x_max * count))
+
+
+@pytest.mark.parametrize("bits", range(1, 13))
+@pytest.mark.parametrize("count", [1, 2, 16, 1024])
+def test_the_temperature_of_lemma_3_1_is_not_in_f_b(bits: int, count: int) -> None:
+    """By (34), 1/τ > 2ᵇ even for the smallest x_max: τ is below 2⁻ᵇ, and 1/τ is above B_F. F_b' has both of ours."""
+    numbers = FixedPoint(bits)
+    for x_max in (numbers.unit, Fraction(1), numbers.largest):
+        inverse = least_inverse_temperature(bits, count, x_max)
+        assert inverse > 2**bits > numbers.largest
+        power = Fraction(1 << ceil(log(inverse, 2)))
+        assert not numbers.holds(power)
+        assert not numbers.holds(1 / power)
+    inside = least_attention_bits(bits, count)
+    ours = Fraction(least_scale(bits, inside))
+    assert FixedPoint(inside).holds(ours)
+    assert FixedPoint(inside).holds(1 / ours)
+
+
+@pytest.mark.parametrize("bits", [1, 2, 4, 8])
+def test_no_temperature_rounds_an_average_at_a_midpoint_as_lemma_3_1_claims(bits: int) -> None:
+    """Tied values 1 and 0, a value below the maximum by 2⁻ᵇ: the average is 1/2 unit, and softmax is beside it."""
+    numbers = FixedPoint(bits)
+
+    def rounded(weight: Fraction, third: int) -> int:
+        """The average of 1 unit and 0 with weight 1 and of a third value, in units."""
+        return numbers.units((1 + weight * third) / (2 + weight) * numbers.unit)
+
+    half = numbers.unit / 2
+    assert not numbers.holds(half)
+    hard = [rounded(Fraction(0), third) for third in (0, 1)]
+    assert hard == [1, 1]
+    inverse = 1 << ceil(log(least_inverse_temperature(bits, 3, numbers.largest), 2))
+    for times in (1, 2, 4, 8):
+        weight = Fraction(exp(-times * inverse / 2**bits))
+        error = half - numbers.unit / (2 + weight)
+        assert 0 < error < numbers.unit / 4  # As step 3 asks.
+        assert [rounded(weight, third) for third in (0, 1)] == [0, 1]
+    inside = least_attention_bits(bits, 3)
+    weight = Fraction(exp(-least_scale(bits, inside) / 2**bits))
+    assert weight > 0
+    assert FixedPoint(inside).units(weight) == 0  # The repair: both models average with weight 0.
+
+
+@pytest.mark.parametrize("bits", range(3, 20))
+def test_layer_norm_amplifies_the_rounding_error_of_lemma_3_1_beyond_half_a_unit(bits: int) -> None:
+    """ε = 2⁻ᵇ: the slope of the layer norm of (x, -x) at 0 is 2^(b/2), and 2^-(b+2) from (ii) rounds to more than 0.
+
+    An error of 2^-(b+2) / K₂ stays below 2^-(b+1), for K₂ = 2^(b/2).
+    """
+
+    def norm(x: float) -> float:
+        return x / sqrt(x * x + 2.0**-bits)
+
+    lipschitz = 2 ** (bits / 2)
+    tiny = 2.0**-60
+    assert norm(tiny) / tiny == pytest.approx(lipschitz)
+    allowed = 2.0 ** -(bits + 2)
+    numbers = FixedPoint(bits)
+    assert norm(allowed) > 2.0 ** -(bits + 1)
+    assert numbers.units(Fraction(norm(allowed))) != numbers.units(Fraction(norm(0))) == 0
+    assert norm(allowed / lipschitz) < 2.0 ** -(bits + 1)
+    assert numbers.units(Fraction(norm(allowed / lipschitz))) == 0
+
+
+@pytest.mark.parametrize("count", [2, 8, 30, 60])
+def test_attention_bits_stay_linear_for_polynomial_precision(count: int) -> None:
+    """b = N and b = N²: keys below the maximum vanish, sums do not saturate, and b' - b is about log₂ b or log₂ N."""
+    for bits in (count, count**2):
+        inside = least_attention_bits(bits, count)
+        scale = least_scale(bits, inside)
+        assert Fraction(scale, 1 << bits) > log(2) * (inside + 1)
+        assert FixedPoint(inside).holds(Fraction(scale))
+        assert count * FixedPoint(bits).largest <= FixedPoint(inside).largest
+        assert inside <= bits + max(ceil(log(count, 2)), ceil(log(bits, 2)) + 3) <= 3 * bits
 
 
 PRINTED_EXAMPLE = "X X X AND &000 #010 &001 #010 OR &011 #100 &010 #100"
