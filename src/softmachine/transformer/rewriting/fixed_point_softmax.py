@@ -10,8 +10,9 @@ have exponential 1. So both kinds of attention add and divide the same numbers o
 same. If moreover N · (2ᵇ - 2⁻ᵇ) ≤ 2ᵇ' - 2⁻ᵇ', no sum over N positions saturates, and attention is the exact average
 rounded once, which the paper calls b-precise.
 
-Two steps of the paper's proof are repaired: softmax subtracts the maximum first (otherwise exponentials saturate), and
-keys below it have weight 0 (a small error does not "round away" where an average lies between two numbers of F_b).
+Three steps of the paper's proof are repaired: softmax subtracts the maximum first (otherwise exponentials saturate),
+keys below it have weight 0 (a small error does not "round away" where an average lies between two numbers of F_b), and
+the scale is a number of F_b' (no temperature that suffices for a gap of 2⁻ᵇ is in F_b).
 
 Needs: average-hard or softmax heads; softmax heads stay as they are. Costs: no layer, head, coordinate or parameter but
 the temperature; b' is the least number with b' ≥ b + ⌈log₂ N⌉ and 2^(b' - b - 1) > ln 2 · (b' + 1), which is
