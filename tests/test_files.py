@@ -861,3 +861,14 @@ def test_whatever_a_library_writes_is_in_a_scratch_folder(action: str, tmp_path:
     outside = [path for path in opened if not any(SCRATCH.fullmatch(part) for part in path.parts)]
     assert not outside
     assert [path for path in (tmp_path / "here").rglob("*") if path.is_file()]
+
+
+def test_a_line_is_appended_after_the_last_whole_one_whether_or_not_the_lines_were_read(tmp_path: Path) -> None:
+    path = tmp_path / "log"
+    path.write_bytes(b"first\nsecond\ntorn")
+    log = files.Log(path, b"first\n")
+    log.append(b"third\n")
+    assert next(iter(log.lines())) == b"first\n"
+    log.append(b"fourth\n")
+    log.close()
+    assert path.read_bytes() == b"first\nsecond\nthird\nfourth\n"

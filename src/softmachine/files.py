@@ -190,25 +190,27 @@ class Log:
     def __init__(self, path: Path, first: bytes) -> None:
         if not os.path.lexists(path):
             write(path, first)
-        self.path, self._end = path, 0
+        self.path = path
         with reporting(path):
             self._file = path.open("r+b", buffering=0)
-        if _lock(self._file.fileno()) is False:
+        try:
+            if _lock(self._file.fileno()) is False:
+                raise UsageError(f"another process is writing {path}")
+            self._end = sum(map(len, self.lines()))
+        except BaseException:
             self._file.close()
-            raise UsageError(f"another process is writing {path}")
+            raise
 
     def lines(self) -> Iterator[bytes]:
-        """The lines, each with its line feed; without what a crash has torn. Lines are appended after the last one."""
-        self._end = 0
+        """The lines, each with its line feed; without what a crash has torn."""
         with reporting(self.path), self.path.open("rb") as file:
             for line in file:
                 if not line.endswith(b"\n"):
                     return
                 yield line
-                self._end += len(line)
 
     def append(self, line: bytes) -> None:
-        """Add a line that ends in a line feed; when this returns, it is on disk.
+        """Add a line that ends in a line feed, after the last whole line; when this returns, it is on disk.
 
         Raises:
             UsageError: If it cannot be written; then it is not in the file, or it is torn.

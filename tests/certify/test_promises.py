@@ -15,7 +15,8 @@ import pytest
 import softmachine as sm
 from softmachine.certify import certify, promises
 from softmachine.certify.promises import check_promises
-from softmachine.errors import BrokenPromiseError, ConstructionError, SourceError
+from softmachine.codec import Prompt
+from softmachine.errors import BrokenPromiseError, ConstructionError, OutgrownError, SourceError
 from softmachine.exports.manifest import MARK
 from softmachine.languages.predicate import FormalLanguage
 from softmachine.model import Model
@@ -246,6 +247,19 @@ def test_every_short_input_is_evaluated_and_random_ones_up_to_the_certified_leng
     codec = RecogniserCodec(FIRST)
     tested = check_promises(first_letter(codec, Fraction(1, 6)), codec, 3)
     assert (tested.complete, tested.longest) == (3, 3)
+
+
+def test_inputs_that_outgrow_the_model_are_not_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    codec = RecogniserCodec(FIRST)
+
+    def outgrow(self: RecogniserCodec, word: tuple[str, ...]) -> Prompt:
+        if len(word) > 2:
+            raise OutgrownError("too long")
+        return Prompt((self.start, *word))
+
+    monkeypatch.setattr(RecogniserCodec, "prompt", outgrow)
+    tested = check_promises(first_letter(codec, Fraction(1, 6)), codec, 40)
+    assert (tested.short, tested.complete, tested.longest) == (7, 2, 2)
 
 
 def test_what_does_not_round_is_no_rounding() -> None:

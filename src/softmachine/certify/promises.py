@@ -1,4 +1,4 @@
-"""Promises of theorems, tested: a certificate rests on gaps, ties, roundings and margins that an author states.
+"""Promises of plug-in theorems, tested before a certificate rests on them: gaps, ties, roundings and margins.
 
 Those of bundled theorems are tested in the test suite. Those of a plug-in are tested here before a certificate is
 made: its signals are evaluated exactly, with all promises, on every short input and on random longer ones.
@@ -28,7 +28,8 @@ MAX_WORK = 500_000
 """Scores and forms that are evaluated on all short inputs, and as many on random ones: about a second each."""
 MAX_SHORT, MAX_RANDOM = 4, 64
 """The longest of the short inputs, which are all evaluated, and of the random ones."""
-SAMPLE = 200
+MAX_SAMPLE = 200
+"""The number of random inputs, if the work allows."""
 
 
 @dataclass(frozen=True)
@@ -113,6 +114,8 @@ def require_theorem_weights(model: Model) -> None:
 def check_promises(program: Program, codec: Codec[Any], length: int) -> PromiseTest:
     """Evaluate a program exactly, with all promises, on inputs up to a length, for about two seconds.
 
+    The margin is checked at the outputs that the codec expects. Inputs that outgrow the model are not counted.
+
     Raises:
         BrokenPromiseError: If a promise does not hold; the message has the head, the input and the true value.
     """
@@ -126,7 +129,8 @@ def check_promises(program: Program, codec: Codec[Any], length: int) -> PromiseT
         work, count = 0, 0
         for word in words:
             positions = _check_word(program, codec, word, length)
-            count, longest = count + 1, max(longest, len(word))
+            if positions:
+                count, longest = count + 1, max(longest, len(word))
             work += positions * (positions * heads + len(nodes))
             if work > MAX_WORK:
                 break
@@ -139,12 +143,12 @@ def check_promises(program: Program, codec: Codec[Any], length: int) -> PromiseT
 def _random_words(codec: Codec[Any], longest: int) -> Iterator[Word]:
     """Random words, short ones first."""
     chooser = random.Random(0)
-    for k in range(SAMPLE):
-        yield codec.random_word(chooser, longest if codec.input_length is not None else 1 + k * longest // SAMPLE)
+    for k in range(MAX_SAMPLE):
+        yield codec.random_word(chooser, longest if codec.input_length is not None else 1 + k * longest // MAX_SAMPLE)
 
 
 def _check_word(program: Program, codec: Codec[Any], word: Word, length: int) -> int:
-    """Check an input, and return the number of positions that were evaluated."""
+    """Check an input, and return the number of positions that were evaluated: 0 if it outgrows the model."""
     positions = 0
     try:
         for tokens, n, expected in _sequences(codec, word, length):
@@ -153,7 +157,7 @@ def _check_word(program: Program, codec: Codec[Any], word: Word, length: int) ->
             for i, wanted in expected.items():
                 _check_margin(program, i, wanted, logits[i])
     except OutgrownError:
-        return positions
+        return 0
     except ConstructionError as error:
         hint = "a certificate would be false: state what holds, or change the signals so that it does"
         raise BrokenPromiseError(f"on the input {codec.text_of(word)!r}: {error.message}", hint=hint) from None

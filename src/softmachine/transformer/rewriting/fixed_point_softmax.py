@@ -78,7 +78,7 @@ def least_scale(bits: int, attention_bits: int) -> int:
 
 
 def least_attention_bits(bits: int, positions: int = 1) -> int:
-    """The least b' whose F_b' has the scale, and in which sums over this many positions do not saturate.
+    """A sufficient b': F_b' has the scale, and sums over this many positions do not saturate.
 
     With b' ≥ b + ⌈log₂ N⌉ the largest sum, N · (2ᵇ - 2⁻ᵇ), is at most 2ᵇ' - 2⁻ᵇ'.
     """
