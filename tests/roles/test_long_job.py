@@ -35,20 +35,20 @@ def interrupted(command: str, folder: Path, after: float) -> tuple[int, str]:
     return process.returncode, said
 
 
-def test_a_hundred_million_steps_interrupted_and_resumed(tmp_path: Path) -> None:
+def test_a_run_of_a_hundred_million_steps_is_interrupted_and_resumed(tmp_path: Path) -> None:
     status, said = interrupted(
-        f"softmachine run binary-counter --max-steps {STEPS} --checkpoint counter.run --quiet", tmp_path, 4
+        f"softmachine run binary-counter --max-steps {100 * STEPS} --checkpoint counter.run --quiet", tmp_path, 4
     )
     assert status == 130, said
     before = int(re.search(r"after ([\d,]+) steps", said)[1].replace(",", ""))  # type: ignore[index]
-    assert 0 < before < STEPS
+    steps = before + STEPS
     assert "--resume counter.run" in said
     done = in_a_shell(
-        f"softmachine run binary-counter --max-steps {STEPS} --resume counter.run --verify --audit 3 --json", tmp_path
+        f"softmachine run binary-counter --max-steps {steps} --resume counter.run --verify --audit 3 --json", tmp_path
     )
     answer = json.loads(done.stdout)
-    assert (done.returncode, answer["steps"], answer["interrupted"]) == (3, STEPS, False)
-    assert answer["verified"] == answer["tokens"] == STEPS + 1
+    assert (done.returncode, answer["steps"], answer["interrupted"]) == (3, steps, False)
+    assert answer["verified"] == answer["tokens"] == steps + 1
     assert answer["resumed"] >= before
     assert answer["differs"] is False
 
