@@ -24,9 +24,9 @@ from softmachine.codec import DecoderCodec, SegmentedCodec
 from softmachine.engines.dense import decode as decoding
 from softmachine.engines.dense.engine import DenseEngine
 from softmachine.engines.dense.segments import decode_segments
-from softmachine.errors import ConstructionError
 from softmachine.languages.turing import TuringMachine, execute
 from softmachine.model import Model
+from softmachine.support.errors import ConstructionError
 
 STEPS = 2000
 MACHINE = "busy-beaver-5"

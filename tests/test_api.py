@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import softmachine as sm
-from softmachine.errors import ConstructionError, InputError, SourceError, UsageError
+from softmachine.support.errors import ConstructionError, InputError, SourceError, UsageError
 
 
 def test_load_compile_run_and_check_read_as_the_readme_says() -> None:

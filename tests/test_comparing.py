@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from softmachine.comparing import Comparison, Difference, first_difference, in_pieces
-from softmachine.packed import Coded
+from softmachine.support.compare import Comparison, Difference, first_difference, in_pieces
+from softmachine.support.token_array import Coded
 
 
 def coded(tokens: str, names: str = "cabx") -> Coded[str]:

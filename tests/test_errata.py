@@ -19,7 +19,7 @@ import softmachine as sm
 from softmachine.arithmetic import Tensor, arithmetic
 from softmachine.arithmetic.fixed_point import FixedPoint
 from softmachine.engines.dense.engine import DenseEngine
-from softmachine.errors import AmbiguousTokenError
+from softmachine.support.errors import AmbiguousTokenError
 from softmachine.transformer.rewriting.fixed_point_softmax import least_attention_bits, least_scale
 
 HERE = Path(__file__).parent

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from softmachine import estimates
-from softmachine.errors import EffortError
-from softmachine.estimates import Estimate, Foresight, allow, consent, duration, foreseen, size
+from softmachine.support import estimates
+from softmachine.support.errors import EffortError
+from softmachine.support.estimates import Estimate, Foresight, allow, consent, duration, foreseen, size
 
 HOURS = Estimate("counting", seconds=3 * 3600)
 

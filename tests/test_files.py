@@ -27,11 +27,11 @@ from typing import Any, NoReturn
 import pytest
 
 import softmachine
-from softmachine import files
-from softmachine.errors import UsageError
 from softmachine.exports.folder import new_folder
 from softmachine.exports.manifest import seal
-from softmachine.files import Log, new_file, recover, write
+from softmachine.support import files
+from softmachine.support.errors import UsageError
+from softmachine.support.files import Log, new_file, recover, write
 
 SOURCES = Path(softmachine.__file__).parent
 SCRATCH = re.compile(r"\.softmachine\.\w{8}")
@@ -802,7 +802,7 @@ def test_every_way_of_writing_is_found(text: str) -> None:
         "crew.open()",
         "text.replace('a', 'b')",
         "from dataclasses import replace\nreplace(model, weights=w)",
-        "from softmachine.files import write\nwrite(p, t)",
+        "from softmachine.support.files import write\nwrite(p, t)",
         "from safetensors.numpy import save\nsave(t)",
         "import shutil\nshutil.which('cc')",
         "import os\nos.path.join(p, q)",
@@ -835,7 +835,7 @@ ACTIONS = {
     "gpt2": "sm.export('parity', here / 'gpt2', to='gpt2', length=32)",
     "dataset": "for name in ('d.jsonl', 'd.csv', 'd.parquet'): sm.dataset('parity', up_to=3).save(here / name)",
     "page": "sm.page(sm.run('parity', '01'), here / 'page.html')",
-    "figure": "from softmachine.measure.figures import picture\nwith picture(here / 'f.png', 2, 2): pass",
+    "figure": "from softmachine.support.figures import picture\nwith picture(here / 'f.png', 2, 2): pass",
 }
 
 

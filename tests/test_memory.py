@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from softmachine import memory
-from softmachine.memory import free_memory
+from softmachine.support import memory
+from softmachine.support.memory import free_memory
 
 
 def test_some_memory_is_free_and_not_more_than_the_machine_has() -> None:
@@ -64,7 +64,7 @@ def test_where_the_system_says_little_what_it_says_counts(monkeypatch: pytest.Mo
 def test_a_limit_on_addresses_counts() -> None:
     pytest.importorskip("resource")
     code = (
-        "import resource; from softmachine.memory import free_memory\n"
+        "import resource; from softmachine.support.memory import free_memory\n"
         "resource.setrlimit(resource.RLIMIT_AS, (1 << 30, 1 << 30)); print(free_memory())"
     )
     found = int(subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout)

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import softmachine as sm
-from softmachine.errors import ConstructionError, UsageError
+from softmachine.support.errors import ConstructionError, UsageError
 from softmachine.theorems import all_theorems, theorem_for, theorem_named, theorems_for
 from tests.models import model_of
 

@@ -7,8 +7,8 @@ import random
 import numpy as np
 import pytest
 
-from softmachine import packed as coded
-from softmachine.packed import Coded, Packed
+from softmachine.support import token_array as coded
+from softmachine.support.token_array import Coded, Packed
 
 
 @pytest.fixture(autouse=True)

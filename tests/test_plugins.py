@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from softmachine.cli import main
-from softmachine.plugins import Shelf
+from softmachine.support.plugins import Shelf
 
 LIGHT = "\nLAMP = 'light'\n"
 BROKEN = "raise RuntimeError('no\\npower')\n"

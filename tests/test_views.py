@@ -7,7 +7,7 @@ from html.parser import HTMLParser
 
 import softmachine as sm
 from softmachine import rasp
-from softmachine.views import html_card, html_table, html_text
+from softmachine.support.notebook_html import html_card, html_table, html_text
 
 ALLOWED = {"div", "pre", "table", "thead", "tbody", "tr", "th", "td"}
 

@@ -8,7 +8,7 @@ import pytest
 
 import softmachine as sm
 from softmachine.engines.sweep import Sweep
-from softmachine.errors import UsageError
+from softmachine.support.errors import UsageError
 from softmachine.words import FEW, count_words
 
 

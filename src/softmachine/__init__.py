@@ -31,10 +31,10 @@ if TYPE_CHECKING:
         soften,
     )
     from softmachine.engines.result import Run
-    from softmachine.errors import SoftmachineError
     from softmachine.languages.turing import Rule, Tape, TuringMachine
     from softmachine.model import Model
     from softmachine.rasp.foreign import from_tracr
+    from softmachine.support.errors import SoftmachineError
     from softmachine.theorems.theorem import Theorem
     from softmachine.transformer.weights import Transformer
 
@@ -72,7 +72,7 @@ _HOMES = {
     "Tape": "softmachine.languages.turing",
     "TuringMachine": "softmachine.languages.turing",
     "Run": "softmachine.engines.result",
-    "SoftmachineError": "softmachine.errors",
+    "SoftmachineError": "softmachine.support.errors",
     "Model": "softmachine.model",
     "Theorem": "softmachine.theorems.theorem",
     "Transformer": "softmachine.transformer.weights",

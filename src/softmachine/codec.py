@@ -13,13 +13,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Generic, TypeAlias, TypeVar
 
-from softmachine.comparing import Comparison, in_pieces
-from softmachine.errors import PartedError, Remedy, UsageError
 from softmachine.languages.formats import source_text
 from softmachine.languages.scene import Rows, Scene, Stretch
 from softmachine.languages.source import Source, spelled
 from softmachine.languages.words import words_from
-from softmachine.text import printable
+from softmachine.support.compare import Comparison, in_pieces
+from softmachine.support.errors import PartedError, Remedy, UsageError
+from softmachine.support.text import printable
 
 Word: TypeAlias = str | Iterable[str]
 """An input: text, or its symbols."""

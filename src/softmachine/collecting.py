@@ -6,11 +6,11 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from softmachine.arguments import validated
 from softmachine.compiling import compile  # noqa: A004
 from softmachine.languages.source import Source
 from softmachine.loading import load_for_many_words
 from softmachine.model import Model
+from softmachine.support.arguments import validated
 from softmachine.theorems import Theorem, theorem_for
 
 if TYPE_CHECKING:

@@ -7,13 +7,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, overload
 
-from softmachine.arguments import validated
 from softmachine.compiler import compile_program
-from softmachine.errors import OutgrownError, Remedy, UsageError
-from softmachine.estimates import consent
 from softmachine.languages.source import Source, with_letters_of
 from softmachine.loading import load
 from softmachine.model import Model
+from softmachine.support.arguments import validated
+from softmachine.support.errors import OutgrownError, Remedy, UsageError
+from softmachine.support.estimates import consent
 from softmachine.theorems import Theorem, theorem_for
 from softmachine.theorems.theorem import MOST_CONTEXT
 from softmachine.transformer.weights import Transformer

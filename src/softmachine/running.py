@@ -7,13 +7,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from softmachine.arguments import validated
 from softmachine.compiling import compile, compile_for  # noqa: A004
-from softmachine.errors import SoftmachineError
-from softmachine.estimates import consent
 from softmachine.languages.source import Source, input_of
 from softmachine.loading import load, load_for_many_words, source_of
 from softmachine.model import Model
+from softmachine.support.arguments import validated
+from softmachine.support.errors import SoftmachineError
+from softmachine.support.estimates import consent
 from softmachine.theorems import Theorem, theorem_for
 
 if TYPE_CHECKING:
@@ -156,8 +156,8 @@ def check(
         journal: A file that keeps what is done; a sweep that was interrupted goes on from it.
         yes: Whether to go on, even if it takes more than ten minutes or half of the free memory.
     """
+    from softmachine.support.parallel import crew_of
     from softmachine.sweeps.check import Checking, Wanted
-    from softmachine.workers import crew_of
 
     item = load_for_many_words(model, format, alphabet) if source is None else load(model, format, alphabet=alphabet)
     compiled = compile(item, theorem, attention=attention, context=context, length=certified)

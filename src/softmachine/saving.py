@@ -5,13 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from softmachine.arguments import validated
 from softmachine.compiling import compile, compiled_by  # noqa: A004
-from softmachine.errors import UsageError
 from softmachine.languages.source import Source
 from softmachine.loading import load
 from softmachine.model import Model
-from softmachine.progress import Tell, nobody
+from softmachine.support.arguments import validated
+from softmachine.support.errors import UsageError
+from softmachine.support.progress import Tell, nobody
 from softmachine.theorems import Theorem, theorem_for
 from softmachine.transformer.weights import Transformer
 
@@ -70,7 +70,7 @@ def export(
         workers: How many processes run the stock model on sample inputs, if that takes a while; see :func:`check`.
     """
     from softmachine.exports.export import DEFAULT_LENGTH, positions_of, ready, stock_theorem, written
-    from softmachine.workers import Processes, hired, hiring
+    from softmachine.support.parallel import Processes, hired, hiring
 
     item = load(model)
     wanted, dtype, folder = theorem or construction, dtype or "float32", Path(folder)

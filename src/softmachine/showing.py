@@ -5,11 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from softmachine.arguments import validated
-from softmachine.estimates import consent
 from softmachine.model import Model
-from softmachine.progress import Tell, nobody
 from softmachine.running import run
+from softmachine.support.arguments import validated
+from softmachine.support.estimates import consent
+from softmachine.support.progress import Tell, nobody
 
 if TYPE_CHECKING:
     from softmachine.engines.result import Run
@@ -52,8 +52,8 @@ def page(
         command: What makes this page, for its readers.
         yes: Whether to go on, even if that takes more than ten minutes or half of the free memory.
     """
-    from softmachine.files import write
     from softmachine.pages import html
+    from softmachine.support.files import write
 
     require_page_file(Path(file))
     if step is not None:
@@ -68,7 +68,7 @@ def require_page_file(file: Path) -> None:
     Raises:
         UsageError: If it is not one.
     """
-    from softmachine.files import require_new, require_suffix
+    from softmachine.support.files import require_new, require_suffix
 
     require_suffix(file, ".html", ".htm")
     require_new(file)
@@ -82,8 +82,8 @@ def gallery(folder: str | Path, *, tell: Tell = nobody) -> list[Path]:
         folder: A new folder.
         tell: Is told what is being done.
     """
-    from softmachine.files import new_folder, require_new, write
     from softmachine.pages import EXHIBITS, html, index
+    from softmachine.support.files import new_folder, require_new, write
 
     folder, pages, shown = Path(folder), {}, []
     require_new(folder)

@@ -6,9 +6,9 @@ import sys
 from pathlib import Path
 
 from softmachine import zoo
-from softmachine.errors import Place, SourceError
 from softmachine.languages import formats
 from softmachine.languages.source import Source
+from softmachine.support.errors import Place, SourceError
 from softmachine.theorems import own_source
 
 MOST_BYTES = 1 << 20

@@ -7,9 +7,9 @@ import random
 from collections.abc import Iterator
 
 from softmachine.codec import Codec
-from softmachine.errors import Remedy, UsageError
 from softmachine.languages.source import Source
 from softmachine.languages.words import Word, words_of_lengths
+from softmachine.support.errors import Remedy, UsageError
 
 __all__ = ["Word", "count_words", "lengths_up_to", "one_length", "random_words", "require_choice", "words_of"]
 

@@ -18,7 +18,7 @@ from softmachine.arithmetic.ball import Ball
 from softmachine.arithmetic.exact import Exact
 from softmachine.cli import main
 from softmachine.engines.dense.engine import DenseEngine
-from softmachine.errors import AmbiguousTokenError, PrecisionError, UsageError
+from softmachine.support.errors import AmbiguousTokenError, PrecisionError, UsageError
 from softmachine.theorems.shared.special_tokens import START
 from softmachine.theorems.temporal.heads import Variant, Vision
 from softmachine.transformer.attention import Choice

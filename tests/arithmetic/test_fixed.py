@@ -16,7 +16,7 @@ from softmachine.arithmetic.base import Array, Tensor, UndecidedError
 from softmachine.arithmetic.fixed import Fixed
 from softmachine.arithmetic.fixed_point import FixedPoint, least_bits
 from softmachine.arithmetic.grid import Grid
-from softmachine.errors import UsageError
+from softmachine.support.errors import UsageError
 from softmachine.transformer.attention import Choice
 from tests.arithmetic.fixed_reference import Reference
 

@@ -11,7 +11,7 @@ import pytest
 from softmachine import api
 from softmachine.arithmetic.fixed import Fixed
 from softmachine.engines.dense.engine import DenseEngine
-from softmachine.errors import AmbiguousTokenError, PrecisionError
+from softmachine.support.errors import AmbiguousTokenError, PrecisionError
 from softmachine.transformer.attention import AVERAGE_HARD, LEFTMOST_HARD, Mask, softmax
 from softmachine.transformer.features import INVERSE, NEXT
 from softmachine.transformer.weights import AffineMap, Matrix, Transformer

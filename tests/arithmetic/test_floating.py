@@ -15,7 +15,7 @@ from softmachine.arithmetic import Arithmetic, Tensor, UndecidedError
 from softmachine.arithmetic.exact import Exact
 from softmachine.arithmetic.floating import Float
 from softmachine.arithmetic.operator import power_dividing
-from softmachine.errors import ConstructionError, PrecisionError
+from softmachine.support.errors import ConstructionError, PrecisionError
 from softmachine.transformer.attention import Choice
 from tests.arithmetic import numbers as hard
 from tests.arithmetic.numbers import boxed, exact_array, hard_number, integer_number, stored, violations

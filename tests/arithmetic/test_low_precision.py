@@ -12,7 +12,7 @@ import softmachine as sm
 from softmachine.arithmetic import arithmetic
 from softmachine.arithmetic.integers import Int8
 from softmachine.arithmetic.rounded import FORMATS, Rounded
-from softmachine.errors import PrecisionError, UsageError
+from softmachine.support.errors import PrecisionError, UsageError
 from softmachine.transformer.attention import Choice
 
 

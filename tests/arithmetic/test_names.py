@@ -11,7 +11,7 @@ import pytest
 
 import softmachine as sm
 from softmachine.arithmetic import SHELF, arithmetic
-from softmachine.errors import UsageError
+from softmachine.support.errors import UsageError
 
 TOY = '''
 from softmachine.arithmetic import Family

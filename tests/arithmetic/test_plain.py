@@ -12,7 +12,7 @@ from softmachine.arithmetic import UndecidedError, arithmetic
 from softmachine.arithmetic.base import Tensor
 from softmachine.arithmetic.plain import PlainFloat
 from softmachine.engines.check import check_words
-from softmachine.errors import UsageError
+from softmachine.support.errors import UsageError
 from tests.sources.formulas import words as all_words
 
 THIRD = Fraction(1, 3)

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from softmachine.engines.dense.engine import DenseEngine
-from softmachine.errors import AmbiguousTokenError, PrecisionError, SoftmachineError
+from softmachine.support.errors import AmbiguousTokenError, PrecisionError, SoftmachineError
 from softmachine.transformer.weights import AffineMap, Block, Layer, Transformer
 from tests.sources.transformers import RandomTransformer, random_word
 

@@ -10,7 +10,7 @@ from flint import arb
 
 from softmachine.arithmetic import arithmetic
 from softmachine.arithmetic.objects import Objects
-from softmachine.errors import ConstructionError
+from softmachine.support.errors import ConstructionError
 
 VISIBLE = np.array([[True, False, False], [True, True, True], [False, False, False]])
 

@@ -15,7 +15,7 @@ from softmachine.arithmetic.together import Rows, TogetherFloat
 from softmachine.engines.check import check_words
 from softmachine.engines.dense import engine as dense
 from softmachine.engines.dense.engine import DenseEngine, Together
-from softmachine.errors import SoftmachineError
+from softmachine.support.errors import SoftmachineError
 from softmachine.transformer.attention import softmax
 from softmachine.transformer.features import NEXT
 from softmachine.transformer.weights import Transformer

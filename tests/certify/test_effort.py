@@ -7,13 +7,13 @@ import time
 import pytest
 
 import softmachine as sm
-from softmachine import estimates
 from softmachine.api import certificate
 from softmachine.certify import certificate as certificates
 from softmachine.certify import measure as measuring
 from softmachine.certify.budget import least_gap
-from softmachine.errors import EffortError
-from softmachine.estimates import Estimate
+from softmachine.support import estimates
+from softmachine.support.errors import EffortError
+from softmachine.support.estimates import Estimate
 from softmachine.transformer.features import HALF_INVERSE, I_SQUARED, INVERSE, LENGTH, NEXT, REST, Monomial
 
 

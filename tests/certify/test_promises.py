@@ -16,7 +16,6 @@ import softmachine as sm
 from softmachine.certify import certify, promises
 from softmachine.certify.promises import check_promises
 from softmachine.codec import Prompt
-from softmachine.errors import BrokenPromiseError, ConstructionError, OutgrownError, SourceError
 from softmachine.exports.manifest import MARK
 from softmachine.languages.predicate import FormalLanguage
 from softmachine.model import Model
@@ -26,6 +25,7 @@ from softmachine.signals.evaluate import evaluate
 from softmachine.signals.gadgets import rounded
 from softmachine.signals.kinds import BIT, integer
 from softmachine.signals.primitives import named, relu
+from softmachine.support.errors import BrokenPromiseError, ConstructionError, OutgrownError, SourceError
 from softmachine.sweeps.recipe import Recipe
 from softmachine.theorems import Theorem
 from softmachine.theorems.shared.recogniser import RecogniserCodec

@@ -13,13 +13,13 @@ from softmachine.certify import certify
 from softmachine.certify.tieless import tieless
 from softmachine.compiler import compile_program
 from softmachine.engines.dense.engine import DenseEngine
-from softmachine.errors import ConstructionError
 from softmachine.languages.temporal import Specification, core, fragment, truth
 from softmachine.signals import Program, Signal, attend, constant, evaluate, loop, position, recogniser, stack, token
 from softmachine.signals.gadgets import rounded
 from softmachine.signals.kinds import BIT
 from softmachine.signals.primitives import Attention
 from softmachine.signals.signal import inputs_first
+from softmachine.support.errors import ConstructionError
 from softmachine.theorems.shared.special_tokens import START
 from softmachine.theorems.unique_hard.theorem import signals
 from softmachine.transformer.attention import LEFTMOST_HARD, RIGHTMOST_HARD, Choice, Mask, Weighting

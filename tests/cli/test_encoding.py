@@ -10,10 +10,10 @@ import pytest
 
 import softmachine as sm
 from softmachine import rasp
-from softmachine.errors import SoftmachineError
 from softmachine.languages.formats import source_from, source_text
 from softmachine.languages.graph import Graph
 from softmachine.languages.source import name_of
+from softmachine.support.errors import SoftmachineError
 from tests.cli.conftest import Cli
 
 LONE = "\ud800"

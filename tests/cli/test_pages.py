@@ -6,7 +6,7 @@ import pytest
 
 import softmachine as sm
 from softmachine.cli.pages import command_of
-from softmachine.errors import UsageError
+from softmachine.support.errors import UsageError
 from tests.cli.conftest import Cli
 
 

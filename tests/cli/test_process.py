@@ -116,7 +116,7 @@ def test_ctrl_c_ends_a_run_with_what_there_is() -> None:
 
 
 @pytest.mark.parametrize(
-    "module", ["softmachine.errors", "dataclasses", "typer", "rich.console", "softmachine.cli.run", "numpy"]
+    "module", ["softmachine.support.errors", "dataclasses", "typer", "rich.console", "softmachine.cli.run", "numpy"]
 )
 def test_ctrl_c_while_modules_are_imported_is_one_word(module: str) -> None:
     """As if it came at the moment when a module is looked for."""

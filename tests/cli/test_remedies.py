@@ -13,7 +13,7 @@ import pytest
 
 import softmachine
 from softmachine.cli.failures import followed
-from softmachine.errors import Remedy
+from softmachine.support.errors import Remedy
 from tests.cli.conftest import Cli
 
 ROOM = Path(softmachine.__file__).parent

@@ -13,7 +13,6 @@ import pytest
 
 from softmachine.compiler import compile_program
 from softmachine.engines.dense.engine import DenseEngine
-from softmachine.errors import ConstructionError
 from softmachine.signals import (
     Program,
     Signal,
@@ -32,6 +31,7 @@ from softmachine.signals.gadgets import all_of, any_of, exists, latest
 from softmachine.signals.kinds import integer
 from softmachine.signals.primitives import Attention, Named, Unit, token
 from softmachine.signals.signal import Affine, Atom
+from softmachine.support.errors import ConstructionError
 from softmachine.transformer.attention import Mask
 from softmachine.transformer.features import Feature, I, N
 from softmachine.transformer.weights import Transformer

@@ -17,8 +17,8 @@ import pytest
 
 import softmachine as sm
 from softmachine.datasets import Row
-from softmachine.errors import ConstructionError, UsageError
 from softmachine.languages.deciding import decider
+from softmachine.support.errors import ConstructionError, UsageError
 from tests.cases import CASES, Case, told
 
 NO_PYARROW = pytest.mark.skipif(find_spec("pyarrow") is None, reason="pyarrow is not installed")

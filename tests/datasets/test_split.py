@@ -8,7 +8,7 @@ from fractions import Fraction
 import pytest
 
 from softmachine.datasets.split import Split
-from softmachine.errors import UsageError
+from softmachine.support.errors import UsageError
 from tests.sources.formulas import words as all_words
 
 

@@ -18,7 +18,7 @@ from functools import lru_cache
 from hashlib import sha256
 from typing import Any
 
-from softmachine.errors import SoftmachineError
+from softmachine.support.errors import SoftmachineError
 
 DENSE = 130
 """A feature is evaluated at every position below this one …"""

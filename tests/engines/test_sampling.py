@@ -8,9 +8,9 @@ from math import exp, isclose
 import pytest
 
 import softmachine as sm
-from softmachine.comparing import first_difference
 from softmachine.engines.sampling import sample
-from softmachine.errors import OutgrownError, UsageError
+from softmachine.support.compare import first_difference
+from softmachine.support.errors import OutgrownError, UsageError
 from tests.models import model_of
 
 

@@ -7,10 +7,10 @@ import time
 import pytest
 
 import softmachine as sm
-from softmachine import estimates
 from softmachine.engines.check import check_words
 from softmachine.engines.sweep import Sweep
-from softmachine.errors import EffortError
+from softmachine.support import estimates
+from softmachine.support.errors import EffortError
 
 
 @pytest.mark.parametrize(

@@ -11,9 +11,16 @@ import pytest
 import softmachine as sm
 from softmachine.codec import DecoderCodec
 from softmachine.engines.dense.engine import DenseEngine
-from softmachine.errors import AmbiguousTokenError, InputError, OutgrownError, PartedError, SourceError, UsageError
 from softmachine.exports.manifest import WEIGHTS
 from softmachine.model import Model
+from softmachine.support.errors import (
+    AmbiguousTokenError,
+    InputError,
+    OutgrownError,
+    PartedError,
+    SourceError,
+    UsageError,
+)
 from softmachine.transformer.weights import Head, Matrix, Transformer
 from tests.cases import CASES, Case
 from tests.cli.conftest import Cli, cli  # noqa: F401

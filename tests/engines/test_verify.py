@@ -10,11 +10,11 @@ import pytest
 
 import softmachine as sm
 from softmachine.codec import DecoderCodec
-from softmachine.comparing import Difference
 from softmachine.engines.run import Running
-from softmachine.errors import PartedError
 from softmachine.languages.turing import TuringMachine
 from softmachine.model import Model
+from softmachine.support.compare import Difference
+from softmachine.support.errors import PartedError
 from tests.cases import CASES, Case
 from tests.models import model_of
 

@@ -13,7 +13,7 @@ from softmachine.exports.export import _softened
 from softmachine.exports.formats import stock_format
 from softmachine.languages.source import Source
 from softmachine.model import Model
-from softmachine.progress import nobody
+from softmachine.support.progress import nobody
 from softmachine.theorems import theorem_for, theorem_named
 from softmachine.theorems.shared.stream_tokens import StreamCodec
 

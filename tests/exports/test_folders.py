@@ -14,11 +14,11 @@ import pytest
 
 import softmachine as sm
 from softmachine import compiling
-from softmachine.errors import SourceError, UsageError
 from softmachine.exports.folder import new_folder
 from softmachine.exports.formats import StockFormat
 from softmachine.exports.manifest import seal
 from softmachine.model import Model
+from softmachine.support.errors import SourceError, UsageError
 from tests.cli.conftest import Cli, cli  # noqa: F401
 from tests.exports.helpers import codec_of
 from tests.models import model_of

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from softmachine import api
-from softmachine.errors import ConstructionError
+from softmachine.support.errors import ConstructionError
 
 SIGNS = [
     ("dyck-1-crasp", "crasp-layer-norm", "gpt2"),

@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 
 from softmachine.compiler import compile_program
-from softmachine.errors import ConstructionError, UsageError
 from softmachine.exports.bert import bert
 from softmachine.exports.dialogue import dialogue_of
 from softmachine.exports.gpt2 import gpt2, gpt2_default
@@ -21,6 +20,7 @@ from softmachine.exports.lowered import Lowered
 from softmachine.exports.placed import Placed
 from softmachine.model import Model
 from softmachine.signals import attend, position, recogniser, step, token
+from softmachine.support.errors import ConstructionError, UsageError
 from softmachine.transformer.attention import AVERAGE_HARD, Mask, softmax
 from softmachine.transformer.features import NEXT, Last, Relation
 from tests.exports.helpers import stock_model

@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 import softmachine as sm
-from softmachine.errors import UsageError
 from softmachine.exports import checkpoint, llama
 from softmachine.exports.llama import qwen2
+from softmachine.support.errors import UsageError
 from tests.exports.helpers import agree, answers, any_codec_of, ask, codec_of, runs, spelled
 from tests.sources.formulas import words as all_words
 

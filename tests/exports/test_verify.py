@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 
 from softmachine import api
-from softmachine.errors import PrecisionError
 from softmachine.exports import export as exporting
 from softmachine.exports import verify
 from softmachine.exports.dialogue import Dialogue, dialogue_of
-from softmachine.workers import Crew, hiring
+from softmachine.support.errors import PrecisionError
+from softmachine.support.parallel import Crew, hiring
 from tests.workers.crews import Eager, Threads
 
 pytestmark = pytest.mark.skipif(

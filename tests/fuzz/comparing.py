@@ -8,8 +8,8 @@ from collections.abc import Iterator
 
 import softmachine as sm
 from softmachine.codec import DecoderCodec
-from softmachine.errors import PrecisionError, UsageError
 from softmachine.model import Model
+from softmachine.support.errors import PrecisionError, UsageError
 from tests.fuzz.interpreters import Answer
 from tests.fuzz.subjects import REFUSALS, SUBJECTS, Subject, reread
 

@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from random import Random
 from typing import Any
 
-from softmachine.errors import ConstructionError, InvalidError, UsageError
 from softmachine.languages.circuit import Circuit, GateKind
 from softmachine.languages.counter import CounterMachine
 from softmachine.languages.crasp import Program as CraspProgram
@@ -23,6 +22,7 @@ from softmachine.languages.srasp import Kind
 from softmachine.languages.srasp import Program as SraspProgram
 from softmachine.languages.temporal import Specification, symbols
 from softmachine.languages.turing import Rule, Tape, TuringMachine
+from softmachine.support.errors import ConstructionError, InvalidError, UsageError
 from softmachine.theorems import all_theorems
 from softmachine.theorems.rasp.tokens import CausalRaspCodec, RaspCodec
 from tests.fuzz import interpreters, rasp_interpreter

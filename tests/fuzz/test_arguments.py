@@ -15,8 +15,8 @@ import numpy as np
 import pytest
 
 import softmachine as sm
-from softmachine.arguments import MAX_INTEGER
-from softmachine.errors import SoftmachineError, UsageError
+from softmachine.support.arguments import MAX_INTEGER
+from softmachine.support.errors import SoftmachineError, UsageError
 from tests.fuzz.calling import within
 
 FUNCTIONS = [name for name in sm.__all__ if inspect.isroutine(getattr(sm, name))]

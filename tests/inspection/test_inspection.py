@@ -12,12 +12,12 @@ import pytest
 import softmachine as sm
 from softmachine.codec import SegmentedCodec
 from softmachine.engines.result import Run
-from softmachine.errors import EffortError, PartedError, PrecisionError, UsageError
 from softmachine.inspection import Inspection, inspection
 from softmachine.inspection.choices import members
 from softmachine.inspection.explaining import explained
 from softmachine.inspection.moment import Moment
 from softmachine.signals.evaluate import evaluate
+from softmachine.support.errors import EffortError, PartedError, PrecisionError, UsageError
 from softmachine.transformer.sight import Enclosure, Number, least, most
 from tests.cases import CASES, Case
 from tests.inspection.reference import Expected, expected
@@ -257,7 +257,7 @@ def test_a_run_of_no_step_has_its_prompt() -> None:
 
 def test_what_would_take_too_long_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     run = sm.run("koenigsberg", "altstadt lomse")
-    monkeypatch.setattr("softmachine.estimates.MOST_SECONDS", 0.0)
+    monkeypatch.setattr("softmachine.support.estimates.MOST_SECONDS", 0.0)
     monkeypatch.setattr("softmachine.engines.dense.effort.SHORT", 0.0)
     with pytest.raises(EffortError, match="a pass over 80 tokens"):
         sm.inspect(run).at(0)

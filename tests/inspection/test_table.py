@@ -8,9 +8,9 @@ from fractions import Fraction
 import pytest
 
 import softmachine as sm
-from softmachine.errors import UsageError
 from softmachine.inspection.table import require_columns, rows
 from softmachine.languages.turing import Action, Configuration, TuringMachine
+from softmachine.support.errors import UsageError
 from softmachine.transformer.column import Column
 from softmachine.transformer.sight import Enclosure
 from tests.models import model_of

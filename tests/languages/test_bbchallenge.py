@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from softmachine.errors import SourceError, UsageError
 from softmachine.languages.turing import Rule, Tape, bbchallenge
+from softmachine.support.errors import SourceError, UsageError
 from tests.sources.machines import random_machine
 
 BUSY_BEAVER_4 = "1RB1LB_1LA0LC_1RZ1LD_1RD0RA"

@@ -12,7 +12,6 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from softmachine.jit import machine_code
 from softmachine.languages.turing import (
     Configuration,
     Rule,
@@ -24,6 +23,7 @@ from softmachine.languages.turing import (
     interpreter,
     traced,
 )
+from softmachine.support.jit import machine_code
 from tests.sources.machines import random_machine, random_word
 
 BUSY_BEAVER_5 = "1RB1LC_1RC1RB_1RD0LE_1LA1LD_1RZ0LA"

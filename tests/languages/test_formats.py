@@ -12,10 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from softmachine import zoo
-from softmachine.errors import SoftmachineError, SourceError
 from softmachine.languages.formats import formats, parse, recognise
 from softmachine.languages.turing import TuringMachine
 from softmachine.languages.turing.machine import machine_table
+from softmachine.support.errors import SoftmachineError, SourceError
 from tests.languages.test_bbchallenge import BUSY_BEAVER_4
 from tests.languages.test_jflap import FLIP
 from tests.languages.test_turingmachine_io import INCREMENT
@@ -160,7 +160,7 @@ def test_a_format_of_another_package_is_read(tmp_path: Path, monkeypatch: pytest
     )
     program = (
         "from softmachine.languages.formats import formats, parse, recognise\n"
-        "from softmachine.plugins import Shelf\n"
+        "from softmachine.support.plugins import Shelf\n"
         f"print(parse({BUSY_BEAVER_4!r}, source='x.busy').name, recognise('busy'), list(formats())[-1])\n"
         "print(*Shelf.problems, sep='\\n')"
     )

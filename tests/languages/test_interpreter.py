@@ -6,7 +6,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from softmachine.errors import InputError, UsageError
 from softmachine.languages.turing import (
     Action,
     Configuration,
@@ -20,6 +19,7 @@ from softmachine.languages.turing import (
     execute,
     replay,
 )
+from softmachine.support.errors import InputError, UsageError
 from tests.sources.machines import random_machine, random_word
 
 seeds = st.integers(0, 2**32)

@@ -10,7 +10,7 @@ import pytest
 from softmachine.languages.turing import Configuration, Contents, compiled, execute, replay
 from softmachine.languages.turing.bbchallenge import parse
 from softmachine.languages.turing.long_tape import LongTape
-from softmachine.packed import Coded
+from softmachine.support.token_array import Coded
 
 SYMBOLS = ("_", "a", "b")
 
@@ -63,7 +63,7 @@ def test_replaying_in_parts_leaves_what_replaying_one_by_one_leaves(monkeypatch:
 
 @pytest.mark.parametrize("names", [("_", "a", "ß"), ("_", "\U0001f600", "\ud800"), ("_", "aa", "b")])
 def test_what_is_on_a_long_tape_is_spelled_as_text(names: tuple[str, ...], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("softmachine.packed.PIECE", 7)
+    monkeypatch.setattr("softmachine.support.token_array.PIECE", 7)
     codes = [random.Random(3).randrange(3) for _ in range(40)]
     for between in ("", " "):
         assert Coded(np.array(codes), names).joined(between) == between.join(names[code] for code in codes)

@@ -8,12 +8,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from softmachine import zoo
-from softmachine.errors import SourceError, UsageError
 from softmachine.languages import temporal
 from softmachine.languages.circuit import Circuit, Gate, GateKind
 from softmachine.languages.formats import source_from, source_text
 from softmachine.languages.graph import Graph
 from softmachine.languages.turing import Rule, Tape, TuringMachine
+from softmachine.support.errors import SourceError, UsageError
 from tests.sources import crasp_programs, srasp_programs
 from tests.sources.circuits import random_circuit
 from tests.sources.counter_machines import random_counter_machine

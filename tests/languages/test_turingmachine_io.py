@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from softmachine.errors import InvalidError, SourceError, UsageError
 from softmachine.languages.turing import Rule, Tape, TuringMachine, execute
 from softmachine.languages.turing.turingmachine_io import looks_like, parse, to_text
+from softmachine.support.errors import InvalidError, SourceError, UsageError
 from tests.sources.machines import random_machine, random_word
 
 INCREMENT = """\

@@ -13,11 +13,11 @@ import pytest
 pytest.importorskip("torch", reason="torch is not installed: pip install 'softmachine[learn]'")
 pytest.importorskip("transformers", reason="transformers is not installed: pip install 'softmachine[hf]'")
 
-from softmachine.errors import UsageError
 from softmachine.learn.checkpoint import require_stock, save_checkpoint, spelled
 from softmachine.learn.data import corpus_of
 from softmachine.learn.measures import exact
 from softmachine.learn.training import train
+from softmachine.support.errors import UsageError
 from tests.learn.helpers import parity, setting
 
 STRANGER = """

@@ -9,10 +9,10 @@ import pytest
 pytest.importorskip("torch", reason="torch is not installed: pip install 'softmachine[learn]'")
 
 import softmachine as sm
-from softmachine.errors import ConstructionError, UsageError
 from softmachine.learn.data import PAD, Drawer, codec_of, corpus_of
 from softmachine.learn.tasks import task_for
 from softmachine.sources import read_source
+from softmachine.support.errors import ConstructionError, UsageError
 from tests.learn.helpers import parity
 
 

@@ -13,8 +13,8 @@ torch = pytest.importorskip("torch", reason="torch is not installed: pip install
 from hypothesis import given  # noqa: E402
 from hypothesis import strategies as st  # noqa: E402
 
-from softmachine.errors import UsageError  # noqa: E402
 from softmachine.learn.precision import rounding, significant_bits  # noqa: E402
+from softmachine.support.errors import UsageError  # noqa: E402
 
 NUMBERS = st.lists(
     st.floats(-(2.0**100), 2.0**100, width=32).filter(lambda x: x == 0 or abs(x) > 2.0**-100), min_size=1, max_size=20

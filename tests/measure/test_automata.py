@@ -7,11 +7,11 @@ from itertools import product
 import pytest
 
 from softmachine import zoo
-from softmachine.errors import UsageError
 from softmachine.languages.crasp import Program, run
 from softmachine.measure.automata import automaton
 from softmachine.measure.fitting import fitted
 from softmachine.measure.slices import slices
+from softmachine.support.errors import UsageError
 
 
 def program(name: str) -> Program:

@@ -7,11 +7,11 @@ from itertools import product
 import pytest
 
 import softmachine as sm
-from softmachine.errors import UsageError
 from softmachine.languages.deciding import decider
 from softmachine.languages.source import Source
 from softmachine.languages.temporal import parse_formula, truth
 from softmachine.measure.formulas import Told, _Search, pairs_of, told_apart
+from softmachine.support.errors import UsageError
 
 
 def searched(name: str, length: int, largest: int) -> list[Told]:

@@ -10,13 +10,13 @@ from softmachine.codec import Prompt
 from softmachine.compiler import compile_program
 from softmachine.engines.dense.engine import DenseEngine
 from softmachine.engines.dense.weights import least_precision
-from softmachine.errors import UsageError
 from softmachine.measure.fitting import fitted
 from softmachine.measure.growth import measure
 from softmachine.signals import Signal, attend, constant, loop, named, position, recogniser, relu, stack
 from softmachine.signals.gadgets import all_of
 from softmachine.signals.kinds import BIT
 from softmachine.signals.primitives import token
+from softmachine.support.errors import UsageError
 from softmachine.transformer.attention import Mask
 from softmachine.transformer.features import Logarithm, ceil_log2
 from softmachine.transformer.weights import Transformer

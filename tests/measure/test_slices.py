@@ -5,12 +5,12 @@ from itertools import product
 
 import pytest
 
-from softmachine.errors import UsageError
 from softmachine.languages import counter, crasp, srasp, temporal, turing
 from softmachine.languages.deciding import decider
 from softmachine.measure.fitting import Law, fit
 from softmachine.measure.slices import Slice, describe, slices, table
 from softmachine.sources import read_source
+from softmachine.support.errors import UsageError
 
 Word = tuple[str, ...]
 

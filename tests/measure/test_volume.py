@@ -8,9 +8,9 @@ import pytest
 
 import softmachine as sm
 from softmachine.engines.check import check_words
-from softmachine.errors import PrecisionError
 from softmachine.measure.volume import Volume, volumes
 from softmachine.model import Model
+from softmachine.support.errors import PrecisionError
 
 
 def right_of(model: Model) -> Callable[[int, int], bool]:

@@ -12,7 +12,7 @@ from softmachine.exports.manual import Manual
 from softmachine.exports.verify import Verification
 from softmachine.exports.writing import Filled
 from softmachine.model import Model
-from softmachine.progress import Tell
+from softmachine.support.progress import Tell
 
 
 def fill(model: Model, folder: Path, length: int, dtype: str, dialogue: Dialogue, tell: Tell) -> Filled:

@@ -17,10 +17,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import softmachine as sm
-from softmachine.errors import UsageError
 from softmachine.pages import EXHIBITS, html
 from softmachine.pages.document import SCRIPTS
 from softmachine.pages.numbers import differences, number
+from softmachine.support.errors import UsageError
 from tests.page.runs import LANGUAGES, run_of
 
 ROOT = Path(__file__).parents[2]

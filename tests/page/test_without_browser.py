@@ -15,9 +15,9 @@ import pytest
 
 import softmachine as sm
 from softmachine.engines.result import Run
-from softmachine.errors import UsageError
 from softmachine.inspection.inspection import Inspection
 from softmachine.pages.data import page_data
+from softmachine.support.errors import UsageError
 
 NODE = shutil.which("node")
 SCRIPTS = ("fractions.js", "model.js", "exact.js", "soft.js")

@@ -9,8 +9,8 @@ import pytest
 
 import softmachine as sm
 from softmachine import rasp
-from softmachine.errors import ConstructionError
 from softmachine.rasp import causal
+from softmachine.support.errors import ConstructionError
 from tests.rasp.causal.test_library import CASES as CAUSAL
 from tests.rasp.test_programs import CASES
 

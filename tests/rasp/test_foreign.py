@@ -11,9 +11,9 @@ import pytest
 
 import softmachine as sm
 from softmachine import rasp
-from softmachine.errors import ConstructionError, InvalidError, UsageError
 from softmachine.languages.rasp import run
 from softmachine.rasp.foreign import KINDS, converted
+from softmachine.support.errors import ConstructionError, InvalidError, UsageError
 from tests.rasp import stand_ins as other
 from tests.rasp.test_random import Generator
 

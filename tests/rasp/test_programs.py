@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from softmachine import rasp
-from softmachine.errors import InvalidError, UsageError
 from softmachine.languages.rasp import UNDEFINED, parse, run, to_text
+from softmachine.support.errors import InvalidError, UsageError
 
 EQ, LT, LEQ, GT, TRUE = (
     rasp.Comparison.EQ,

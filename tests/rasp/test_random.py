@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from softmachine import rasp
-from softmachine.errors import ConstructionError, InputError, InvalidError
+from softmachine.support.errors import ConstructionError, InputError, InvalidError
 from tests.rasp.oracle import Wrong, asked_of_none, evaluate
 
 OF_SYMBOL: list[Callable[[Any], Any]] = [

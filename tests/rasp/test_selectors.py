@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from softmachine import rasp
-from softmachine.errors import ConstructionError, InputError, InvalidError, SoftmachineError, UsageError
 from softmachine.languages.rasp import core
+from softmachine.support.errors import ConstructionError, InputError, InvalidError, SoftmachineError, UsageError
 
 WORD = [3, 1, 2, 1, 0, 3]
 

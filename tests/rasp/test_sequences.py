@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from softmachine import rasp
-from softmachine.errors import ConstructionError, InputError, InvalidError, SoftmachineError, UsageError
 from softmachine.languages.rasp.core import Apply, Table
+from softmachine.support.errors import ConstructionError, InputError, InvalidError, SoftmachineError, UsageError
 
 WORD = [3, 1, 2, 1, 0]
 EQ = rasp.Comparison.EQ

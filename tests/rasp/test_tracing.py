@@ -11,13 +11,13 @@ from typing import Any
 
 import pytest
 
-from softmachine.errors import ConstructionError, InvalidError
 from softmachine.languages.rasp import Integer, Line, Operator, Ratio
 from softmachine.languages.rasp.core import UNDEFINED
 from softmachine.rasp.functions import trace
 from softmachine.rasp.python_values import python_value
 from softmachine.rasp.terms import Argument, Operation, Term, computed
 from softmachine.rasp.tracing import Untraceable, traced
+from softmachine.support.errors import ConstructionError, InvalidError
 
 INTEGER = Integer(Line(0), Line(0, 1))
 RATIO = Ratio(Line(-1), Line(1), Line(0, 1))

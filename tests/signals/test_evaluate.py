@@ -6,10 +6,10 @@ from fractions import Fraction
 
 import pytest
 
-from softmachine.errors import ConstructionError
 from softmachine.signals import Signal, attend, constant, evaluate, loop, named, position, relu, stack, step, token
 from softmachine.signals.kinds import BIT, integer, real
 from softmachine.signals.signal import Affine, inputs_first
+from softmachine.support.errors import ConstructionError
 from softmachine.transformer.attention import (
     AVERAGE_HARD,
     LEFTMOST_HARD,

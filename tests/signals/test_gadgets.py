@@ -12,7 +12,6 @@ import pytest
 
 from softmachine.compiler import compile_program
 from softmachine.engines.dense.engine import DenseEngine
-from softmachine.errors import ConstructionError
 from softmachine.signals import Program, Signal, Vocabulary, constant, evaluate, position, relu, stack, step
 from softmachine.signals.gadgets import (
     Row,
@@ -38,8 +37,9 @@ from softmachine.signals.gadgets import (
     where_zero,
 )
 from softmachine.signals.kinds import BIT, integer, real
+from softmachine.support.errors import ConstructionError
+from softmachine.support.polynomial import Bound
 from softmachine.transformer.attention import Mask
-from softmachine.transformer.bounds import Bound
 from softmachine.transformer.features import INVERSE, Bit, I
 from tests.sources.oracle import LETTERS, START, letter, words
 

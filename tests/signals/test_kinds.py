@@ -7,7 +7,6 @@ from fractions import Fraction
 
 import pytest
 
-from softmachine.errors import ConstructionError
 from softmachine.signals import Signal, attend, constant, evaluate, position, relu, stack, token
 from softmachine.signals.kinds import (
     BIT,
@@ -22,8 +21,9 @@ from softmachine.signals.kinds import (
     rectified,
     union,
 )
+from softmachine.support.errors import ConstructionError
+from softmachine.support.polynomial import Bound
 from softmachine.transformer.attention import LEFTMOST_HARD, RIGHTMOST_HARD, Mask
-from softmachine.transformer.bounds import Bound
 from softmachine.transformer.features import I_SQUARED, INVERSE, I
 from tests.sources.oracle import letter
 from tests.sources.signal_programs import random_program, random_tokens

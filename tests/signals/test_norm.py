@@ -16,10 +16,10 @@ import softmachine as sm
 from softmachine.arithmetic import Tensor, UndecidedError, arithmetic
 from softmachine.compiler import compile_program
 from softmachine.engines.dense.engine import DenseEngine
-from softmachine.errors import ConstructionError, SourceError, UsageError
 from softmachine.exports.manifest import MARK, digest
 from softmachine.signals import Program, attend, constant, evaluate, norm, position, stack, token
 from softmachine.signals.gadgets.hashing import hashed, look_up
+from softmachine.support.errors import ConstructionError, SourceError, UsageError
 from softmachine.transformer.attention import Mask
 from softmachine.transformer.features import INVERSE
 from softmachine.transformer.weights import Transformer

@@ -7,7 +7,6 @@ from fractions import Fraction
 
 import pytest
 
-from softmachine.errors import ConstructionError
 from softmachine.signals import Signal, constant, evaluate, named, stack, token
 from softmachine.signals.gadgets import (
     code,
@@ -22,6 +21,7 @@ from softmachine.signals.gadgets import (
     step_of,
 )
 from softmachine.signals.kinds import SIGN, real
+from softmachine.support.errors import ConstructionError
 
 BITS = 4
 NUMBERS = range(1 << BITS)

@@ -21,16 +21,17 @@ from softmachine.cli.failures import followed
 from softmachine.codec import Codec
 from softmachine.engines.check import Report, check_words
 from softmachine.engines.sweep import Sweep
-from softmachine.errors import MismatchError, Remedy
 from softmachine.languages.source import Source
 from softmachine.languages.words import ordered_words_from, words_from
+from softmachine.support.errors import MismatchError, Remedy
+from softmachine.support.parallel import Crew
+from softmachine.support.parallel import ordered_map as in_parts
 from softmachine.sweeps import check as sweeps
 from softmachine.sweeps.check import Checking, Wanted
 from softmachine.sweeps.recipe import Recipe
 from softmachine.theorems import theorem_for
 from softmachine.transformer.digest import digest
 from softmachine.words import count_words, random_words, words_of
-from softmachine.workers import Crew, in_parts
 from tests.cli.conftest import Cli, cli  # noqa: F401 - a fixture
 from tests.models import rewrite
 from tests.workers.crews import Threads
@@ -189,7 +190,7 @@ def test_a_saved_model_travels_as_text_and_an_edited_one_stays(
 ) -> None:
     cli("compile", "parity", "-o", tmp_path / "model")
     crew = Threads(2)
-    monkeypatch.setattr("softmachine.workers.crew_of", lambda *_: crew)
+    monkeypatch.setattr("softmachine.support.parallel.crew_of", lambda *_: crew)
     monkeypatch.setattr(in_parts, "Processes", Threads)
     line = ("check", tmp_path / "model", "--up-to", "4", "--json")
     called = cli(*line)
@@ -220,7 +221,7 @@ def test_random_words_from_any_number_on_and_the_first_as_ever() -> None:
 def test_the_command_line_says_the_same_with_processes(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:  # noqa: F811
     line = ("check", "#<[Q_a] > #<[Q_b]", "--up-to", "10", "--arithmetic", "fixed:2", "--json")
     alone = cli(*line, "--workers", "1")
-    monkeypatch.setattr("softmachine.workers.crew.ASKED", 0.0)
+    monkeypatch.setattr("softmachine.support.parallel.executors.ASKED", 0.0)
     assert _without_times(cli(*line, "--workers", "2").out) == _without_times(alone.out)
     assert alone.status == 1
 

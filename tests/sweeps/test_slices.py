@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 
 import softmachine as sm
-from softmachine.errors import MismatchError, SourceError, UsageError
 from softmachine.languages.deciding import decider
 from softmachine.languages.source import Source
 from softmachine.measure.slices import slices as plain_slices
+from softmachine.support.errors import MismatchError, SourceError, UsageError
+from softmachine.support.parallel import Journal, Part
 from softmachine.sweeps.slices import Job, do, slices
-from softmachine.workers import Journal, Part
 from tests.cli.conftest import Cli, cli  # noqa: F401 - a fixture
 from tests.workers.crews import Threads
 
@@ -81,5 +81,5 @@ def test_a_worker_of_another_version_says_so() -> None:
 def test_the_command_line_says_the_same_with_processes(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:  # noqa: F811
     line = ("slices", "palindrome", "--up-to", "10", "--json")
     alone = cli(*line, "--workers", "1")
-    monkeypatch.setattr("softmachine.workers.crew.ASKED", 0.0)
+    monkeypatch.setattr("softmachine.support.parallel.executors.ASKED", 0.0)
     assert cli(*line, "--workers", "3").out == alone.out

@@ -7,8 +7,8 @@ from itertools import count, islice, product
 
 from softmachine import api
 from softmachine.engines.dense.engine import DenseEngine
-from softmachine.errors import OutgrownError
 from softmachine.languages.circuit import Circuit, evaluate
+from softmachine.support.errors import OutgrownError
 from softmachine.theorems.circuit_evaluator.tokens import EvaluatorCodec
 
 

@@ -9,7 +9,6 @@ import pytest
 from softmachine import api
 from softmachine.compiler import compile_program
 from softmachine.engines.dense.engine import DenseEngine
-from softmachine.errors import ConstructionError, InputError
 from softmachine.languages.formats import parse
 from softmachine.languages.graph import Graph
 from softmachine.languages.turing import Rule, Tape, TuringMachine
@@ -20,6 +19,7 @@ from softmachine.signals.gadgets.wiring import binary_address, flag
 from softmachine.signals.kinds import BIT
 from softmachine.signals.primitives import token
 from softmachine.signals.reduction import stacked
+from softmachine.support.errors import ConstructionError, InputError
 from softmachine.theorems.configuration_graph.tokens import Configurations
 from softmachine.theorems.connectivity import theorem as connectivity
 from softmachine.transformer.attention import Mask

@@ -9,9 +9,9 @@ import pytest
 
 from softmachine import api
 from softmachine.engines.dense.engine import DenseEngine
-from softmachine.errors import ConstructionError
 from softmachine.languages.graph import Graph, parse
 from softmachine.signals import evaluate as evaluate_signal
+from softmachine.support.errors import ConstructionError
 from softmachine.theorems.connectivity.theorem import MOST_VERTICES, signals
 from tests.sources.circuits import from_networkx
 

@@ -14,8 +14,8 @@ import pytest
 
 import softmachine as sm
 from softmachine import zoo
-from softmachine.errors import ConstructionError, OutgrownError
 from softmachine.model import Model
+from softmachine.support.errors import ConstructionError, OutgrownError
 from softmachine.theorems import all_theorems, theorem_named
 from softmachine.theorems.cost import Cost, ceil_log2, either, largest, let, parameter, text
 from tests.theorems.costs.circuits import circuits, evaluators, graphs

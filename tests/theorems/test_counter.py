@@ -11,10 +11,10 @@ import pytest
 import softmachine as sm
 from softmachine import zoo
 from softmachine.engines.check import check_words
-from softmachine.errors import ConstructionError
 from softmachine.languages.counter import CounterMachine, RunError, execute, parse
 from softmachine.languages.crasp import generate
-from softmachine.packed import Packed
+from softmachine.support.errors import ConstructionError
+from softmachine.support.token_array import Packed
 from softmachine.theorems.counter.tokens import CounterCodec
 from tests.sources.counter_machines import random_counter_machine
 

@@ -10,8 +10,8 @@ import softmachine as sm
 from softmachine import api
 from softmachine.compiler import compile_program
 from softmachine.engines.dense.engine import DenseEngine
-from softmachine.errors import ConstructionError, InputError
 from softmachine.languages.logspace import LogspaceMachine, accepts, parse
+from softmachine.support.errors import ConstructionError, InputError
 from softmachine.theorems.configuration_graph.theorem import signals
 from softmachine.theorems.connectivity.theorem import positions
 from softmachine.theorems.nondeterministic_logspace.tokens import ConfigurationGraph, Kept, LogspaceCodec

@@ -10,9 +10,9 @@ import pytest
 from softmachine import api
 from softmachine.compiler import compile_program
 from softmachine.engines.dense.engine import DenseEngine
-from softmachine.errors import ConstructionError
 from softmachine.languages.graph import Graph, parse
 from softmachine.signals import evaluate as evaluate_signal
+from softmachine.support.errors import ConstructionError
 from softmachine.theorems.odd_walks.theorem import adjacency, signals
 from softmachine.theorems.odd_walks.tokens import Sizes, WalkCodec
 from softmachine.transformer.features import ceil_log2

@@ -30,7 +30,7 @@ PROGRAM = """
 import json, os, sys
 from pathlib import Path
 import softmachine as sm
-from softmachine.plugins import Shelf
+from softmachine.support.plugins import Shelf
 from softmachine.theorems import all_theorems, theorem_for, theorem_named
 
 names = [theorem.name for theorem in all_theorems()]

@@ -12,7 +12,10 @@ import pytest
 
 from softmachine import api, zoo
 from softmachine.engines.dense.engine import DenseEngine
-from softmachine.errors import (
+from softmachine.languages import rasp
+from softmachine.model import Model
+from softmachine.signals.evaluate import evaluate
+from softmachine.support.errors import (
     ConstructionError,
     InputError,
     InvalidError,
@@ -20,9 +23,6 @@ from softmachine.errors import (
     PartedError,
     UsageError,
 )
-from softmachine.languages import rasp
-from softmachine.model import Model
-from softmachine.signals.evaluate import evaluate
 from softmachine.theorems.rasp.answers import LARGEST
 from softmachine.theorems.rasp.theorem import answers_of
 from softmachine.theorems.rasp.tokens import CausalRaspCodec, RaspCodec

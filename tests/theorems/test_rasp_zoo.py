@@ -12,9 +12,9 @@ import pytest
 
 from softmachine import api, zoo
 from softmachine.engines.dense.engine import DenseEngine
-from softmachine.errors import ConstructionError
 from softmachine.languages import rasp
 from softmachine.model import Model
+from softmachine.support.errors import ConstructionError
 
 ZOO = tuple(entry.name for entry in zoo.entries() if entry.file.startswith("rasp/"))
 LOOPS = ("parity-loop-rasp", "addition-loop-rasp", "sort-loop-rasp", "subleq-rasp")

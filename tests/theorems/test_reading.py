@@ -11,9 +11,9 @@ import pytest
 import softmachine as sm
 from softmachine import zoo
 from softmachine.codec import Codec, DecoderCodec
-from softmachine.errors import SoftmachineError
 from softmachine.languages.source import Source
-from softmachine.packed import Packed
+from softmachine.support.errors import SoftmachineError
+from softmachine.support.token_array import Packed
 from softmachine.theorems import theorem_for, theorems_for
 from tests.cases import CASES, Case
 from tests.digests.cases import MORE_CONTEXTS

@@ -8,10 +8,10 @@ import pytest
 
 import softmachine as sm
 from softmachine.engines.check import check_words
-from softmachine.errors import ConstructionError, InputError, UsageError
 from softmachine.languages.turing import Tape, TuringMachine
 from softmachine.model import Model
 from softmachine.signals import evaluate
+from softmachine.support.errors import ConstructionError, InputError, UsageError
 from softmachine.theorems.residues import theorem as residues
 from softmachine.theorems.shared.stream_tokens import LIMIT, StreamCodec
 from tests.models import signals_of, with_codec

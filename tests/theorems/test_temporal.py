@@ -10,8 +10,8 @@ import pytest
 import softmachine as sm
 from softmachine.compiler import compile_program
 from softmachine.engines.dense.engine import DenseEngine
-from softmachine.errors import ConstructionError, InputError, SourceError
 from softmachine.languages.temporal import Formula, Operator, Specification, core, fragment, parse_formula, truth
+from softmachine.support.errors import ConstructionError, InputError, SourceError
 from softmachine.theorems.shared.special_tokens import START
 from softmachine.theorems.temporal.heads import Variant, Vision
 from softmachine.theorems.temporal.theorem import signals

@@ -7,9 +7,9 @@ from functools import partial
 import pytest
 
 from softmachine import api
-from softmachine.errors import OutgrownError
 from softmachine.languages.circuit import Basis, Circuit, Gate, GateKind, majority
 from softmachine.signals import evaluate as evaluate_signal
+from softmachine.support.errors import OutgrownError
 from softmachine.theorems.circuit_evaluator.tokens import (
     ThresholdEvaluatorCodec,
     fitting_length,

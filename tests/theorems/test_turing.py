@@ -10,9 +10,9 @@ import pytest
 
 import softmachine as sm
 from softmachine.engines.check import check_words
-from softmachine.errors import ConstructionError, InputError
 from softmachine.languages.crasp import run as evaluate
 from softmachine.languages.turing import Rule, TuringMachine, execute
+from softmachine.support.errors import ConstructionError, InputError
 from softmachine.theorems.turing.tokens import CountingCodec
 
 

@@ -9,7 +9,7 @@ from itertools import product
 import pytest
 
 import softmachine as sm
-from softmachine.errors import ConstructionError
+from softmachine.support.errors import ConstructionError
 from softmachine.theorems.unique_hard.theorem import signals
 from softmachine.transformer.attention import Choice
 from tests.sources.formulas import ALL, COMPARISON, COUNT_PREDICATE, COUNTS, OF_LENGTH, random_formula

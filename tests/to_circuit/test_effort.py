@@ -8,8 +8,8 @@ from dataclasses import replace
 import pytest
 
 import softmachine as sm
-from softmachine import estimates
-from softmachine.errors import EffortError
+from softmachine.support import estimates
+from softmachine.support.errors import EffortError
 from softmachine.to_circuit import effort, to_circuit
 
 

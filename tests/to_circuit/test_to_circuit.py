@@ -15,7 +15,6 @@ import pytest
 from softmachine import api
 from softmachine.codec import Prompt
 from softmachine.compiler import compile_program
-from softmachine.errors import ConstructionError, PrecisionError, UsageError
 from softmachine.languages.circuit import (
     Basis,
     Circuit,
@@ -33,6 +32,7 @@ from softmachine.model import Model
 from softmachine.signals import Signal, attend, constant, loop, named, position, recogniser, relu, stack
 from softmachine.signals.kinds import BIT
 from softmachine.signals.primitives import token
+from softmachine.support.errors import ConstructionError, PrecisionError, UsageError
 from softmachine.theorems.circuit.theorem import binary_signals, unit_signals
 from softmachine.theorems.circuit.tokens import Addresses, CircuitCodec
 from softmachine.to_circuit import TransformerCircuit, to_circuit

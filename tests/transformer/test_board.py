@@ -14,7 +14,7 @@ from softmachine import zoo
 from softmachine.compiler import compile_program
 from softmachine.languages.turing import Rule, TuringMachine
 from softmachine.signals import Program, attend, constant, loop, position, relu, stack
-from softmachine.text import listed
+from softmachine.support.text import listed
 from softmachine.transformer.attention import softmax
 from softmachine.transformer.features import Feature, Logarithm, N
 from softmachine.transformer.weights import Transformer

@@ -8,13 +8,13 @@ from fractions import Fraction
 
 import pytest
 
-from softmachine.errors import ConstructionError
+from softmachine.support.errors import ConstructionError
+from softmachine.support.polynomial import Bound
 from softmachine.theorems import all_theorems
 from softmachine.theorems.crasp.averages import InRelation
 from softmachine.theorems.rasp.frame import AtLetters
 from softmachine.theorems.srasp.numbers import ShareAfterStart
 from softmachine.theorems.temporal.induction import PositionPredicate
-from softmachine.transformer.bounds import Bound
 from softmachine.transformer.features import (
     HALF_INVERSE,
     I_SQUARED,

@@ -9,8 +9,8 @@ from typing import cast
 
 import pytest
 
-from softmachine.errors import UsageError
 from softmachine.languages.circuit import Basis, Circuit, equivalent, evaluate, generators, simplified
+from softmachine.support.errors import UsageError
 from softmachine.transformer.features import ceil_log2
 from softmachine.uniform import FAMILIES, Measured, UniformFamily, binary, family_named, measured, per_doubling
 from softmachine.uniform.circuits import AndOrTree, CircuitFamily

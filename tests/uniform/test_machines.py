@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from softmachine.errors import SoftmachineError
+from softmachine.support.errors import SoftmachineError
 from softmachine.uniform import library
 from softmachine.uniform.programs import Program, Tapes, run
 from softmachine.uniform.reading import ProgramError

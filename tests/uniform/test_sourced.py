@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from softmachine import zoo
-from softmachine.errors import SoftmachineError
 from softmachine.languages.circuit import Basis
 from softmachine.languages.family import Family, parse
+from softmachine.support.errors import SoftmachineError
 from softmachine.theorems.circuit_evaluator.tokens import fitting_length
 from softmachine.theorems.uniform_circuits.tokens import FamilyCodec
 from softmachine.uniform import WrittenFamily, measured, per_doubling

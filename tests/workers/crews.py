@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from softmachine.errors import MismatchError
-from softmachine.workers import Crew, Json, Processes
+from softmachine.support.errors import MismatchError
+from softmachine.support.parallel import Crew, Json, Processes
 
 
 class Lossy(ThreadPoolExecutor):

@@ -12,8 +12,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from softmachine.errors import InvalidError, MismatchError, Place, SoftmachineError, UsageError, WorkersError
-from softmachine.workers import Crew, Journal, Json, Part, Work, crew_of, in_parts, parts
+from softmachine.support.errors import InvalidError, MismatchError, Place, SoftmachineError, UsageError, WorkersError
+from softmachine.support.parallel import Crew, Journal, Json, Part, Work, crew_of, parts
+from softmachine.support.parallel import ordered_map as in_parts
 from tests.workers.crews import Eager, Killed, Threads, dies, differs, squares
 
 

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from softmachine.errors import SoftmachineError
-from softmachine.workers import Journal, Part
+from softmachine.support.errors import SoftmachineError
+from softmachine.support.parallel import Journal, Part
 
 ABOUT = {"sweep": "squares", "version": "1", "lengths": [1, 2]}
 PARTS = [Part(0, 2, 0.5, {"a": "é😀"}), Part(5, 7, 0.25, {"b": [1, None]})]

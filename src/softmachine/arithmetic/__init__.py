@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from softmachine.arithmetic.base import Arithmetic, Family, Tensor, UndecidedError, UnrepresentableError
-from softmachine.errors import UsageError
-from softmachine.plugins import Shelf
+from softmachine.support.errors import UsageError
+from softmachine.support.plugins import Shelf
 
 __all__ = ["SHELF", "Arithmetic", "Family", "Tensor", "UndecidedError", "UnrepresentableError", "arithmetic"]
 

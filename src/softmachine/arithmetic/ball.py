@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from softmachine.arithmetic.base import Array, Family, Flags, Map, Tensor, UndecidedError
 from softmachine.arithmetic.objects import Objects
-from softmachine.errors import UsageError
+from softmachine.support.errors import UsageError
 
 BITS = 128
 """The precision, unless another one is asked for."""

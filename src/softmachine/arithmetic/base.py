@@ -16,7 +16,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from softmachine.errors import ConstructionError, Remedy
+from softmachine.support.errors import ConstructionError, Remedy
 from softmachine.transformer.attention import Choice
 
 Array = NDArray[Any]

@@ -9,7 +9,7 @@ from flint import fmpq, fmpz
 
 from softmachine.arithmetic.base import Array, Family, Flags, Map, Tensor
 from softmachine.arithmetic.objects import Objects
-from softmachine.errors import ConstructionError, Remedy
+from softmachine.support.errors import ConstructionError, Remedy
 from softmachine.transformer.attention import Choice
 
 _ZERO, _ONE = fmpq(0), fmpq(1)

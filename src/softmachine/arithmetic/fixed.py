@@ -23,7 +23,7 @@ import numpy as np
 from softmachine.arithmetic.base import Arithmetic, Array, Family, Flags, Map, SparseRows, Tensor, UnrepresentableError
 from softmachine.arithmetic.fixed_point import least_bits
 from softmachine.arithmetic.grid import Grid
-from softmachine.errors import UsageError
+from softmachine.support.errors import UsageError
 
 FINEST = 64
 

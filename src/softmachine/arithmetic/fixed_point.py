@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
-from softmachine.errors import UsageError
+from softmachine.support.errors import UsageError
 
 MOST_BITS = 4096
 """No precision larger than this is accepted."""

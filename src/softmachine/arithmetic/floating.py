@@ -38,7 +38,7 @@ from softmachine.arithmetic.network import FloatNetwork, Place
 from softmachine.arithmetic.operator import FLOOR, SLACK, FloatOperator, floored
 from softmachine.arithmetic.scores import Contest, FloatScores, decide, products
 from softmachine.arithmetic.softmax import FloatShares, exponentials, exponents
-from softmachine.errors import PrecisionError, Remedy
+from softmachine.support.errors import PrecisionError, Remedy
 
 _ROUNDED = 2.0**-52
 """What one operation of float64 adds to an error, relatively, and more."""

@@ -14,7 +14,7 @@ import numpy as np
 
 from softmachine.arithmetic.base import Array, Family, Flags, Map, SparseRows, Tensor
 from softmachine.arithmetic.plain import PlainFloat
-from softmachine.errors import PrecisionError, Remedy
+from softmachine.support.errors import PrecisionError, Remedy
 
 LEAST, MOST = -128, 127
 _MOST_TERMS = 2**24 // 128**2

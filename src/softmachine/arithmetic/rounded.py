@@ -18,7 +18,7 @@ import numpy as np
 from softmachine.arithmetic.base import Array, Family, Flags, Floats, Tensor
 from softmachine.arithmetic.floating import Float, distance
 from softmachine.arithmetic.operator import FloatOperator
-from softmachine.errors import PrecisionError, Remedy
+from softmachine.support.errors import PrecisionError, Remedy
 
 FORMATS: dict[str, type] = {
     "bfloat16": ml_dtypes.bfloat16,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from softmachine.arithmetic.base import Array
-from softmachine.jit import machine_code
+from softmachine.support.jit import machine_code
 
 
 @machine_code

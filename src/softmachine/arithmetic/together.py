@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from softmachine.arithmetic.base import Affine, Array, Flags, Floats, Index, Map, SparseRows, Sum, Tensor
 from softmachine.arithmetic.floating import Float
 from softmachine.arithmetic.operator import FLOOR, SLACK, FloatOperator, gamma
-from softmachine.errors import ConstructionError
+from softmachine.support.errors import ConstructionError
 
 _FINE, _NO_GRID = 20, 127
 """Numbers are multiples of 2^-g: g is 0, or this; or else there is no grid."""

@@ -6,10 +6,10 @@ import shutil
 import subprocess
 from pathlib import Path
 
-from softmachine.errors import SoftmachineError
-from softmachine.files import temporary_folder, write
 from softmachine.languages.turing import TuringMachine, execute
 from softmachine.languages.turing.machine import MOVES, Tape
+from softmachine.support.errors import SoftmachineError
+from softmachine.support.files import temporary_folder, write
 
 PROGRAM = """
 #include <stdio.h>

@@ -14,16 +14,16 @@ from softmachine.certify.budget import Budget, budget, is_uniform, least_gap, re
 from softmachine.certify.theorem26 import Theorem26, theorem26
 from softmachine.certify.tieless import tieless
 from softmachine.compiler import compile_program
-from softmachine.errors import ConstructionError, UsageError
-from softmachine.estimates import Estimate, allow
 from softmachine.signals.primitives import Attention, Loop
 from softmachine.signals.program import Program
 from softmachine.signals.signal import Node, inputs_first, rewritten
+from softmachine.support.errors import ConstructionError, UsageError
+from softmachine.support.estimates import Estimate, allow
+from softmachine.support.notebook_html import html_table
 from softmachine.transformer.attention import softmax
 from softmachine.transformer.digest import digest
 from softmachine.transformer.features import Feature, Monomial
 from softmachine.transformer.weights import Transformer
-from softmachine.views import html_table
 
 if TYPE_CHECKING:
     from softmachine.certify.promises import PromiseTest

@@ -20,12 +20,12 @@ from softmachine.certify.heads import exact_heads, require_hard, step_after_erro
 from softmachine.certify.observed import Inputs, Observed, agrees, all_sequences, observe
 from softmachine.certify.theorem26 import Theorem26, theorem26
 from softmachine.certify.untied import slope, untied
-from softmachine.errors import ConstructionError, UsageError
-from softmachine.text import many
+from softmachine.support.errors import ConstructionError, UsageError
+from softmachine.support.notebook_html import html_table
+from softmachine.support.text import many
 from softmachine.transformer.attention import softmax
 from softmachine.transformer.digest import digest
 from softmachine.transformer.weights import Head, Layer, Transformer
-from softmachine.views import html_table
 
 MOST_INPUTS = 2_000
 """So many inputs are all run; of more, denominators must tell."""

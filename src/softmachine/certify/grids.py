@@ -13,7 +13,7 @@ from fractions import Fraction
 from math import lcm
 
 from softmachine.certify.heads import exact_heads, flat, step_after_errors
-from softmachine.errors import ConstructionError
+from softmachine.support.errors import ConstructionError
 from softmachine.transformer.attention import Mask
 from softmachine.transformer.weights import AffineMap, FeedForward, Head, Layer, Transformer
 

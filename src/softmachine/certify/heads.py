@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from softmachine.errors import ConstructionError
+from softmachine.support.errors import ConstructionError
 from softmachine.transformer.weights import Head, Transformer
 
 

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from softmachine.certify.observed import Inputs
 from softmachine.codec import DecoderCodec
-from softmachine.errors import ConstructionError, Remedy
 from softmachine.model import Model
+from softmachine.support.errors import ConstructionError, Remedy
 
 
 def inputs_of(model: Model) -> Inputs:

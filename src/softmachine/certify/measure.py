@@ -11,9 +11,9 @@ from dataclasses import asdict, dataclass
 
 from softmachine.arithmetic.plain import FORMATS
 from softmachine.engines.check import check_words
-from softmachine.estimates import SOON, Estimate, allow
 from softmachine.model import Model
-from softmachine.progress import Tell, nobody
+from softmachine.support.estimates import SOON, Estimate, allow
+from softmachine.support.progress import Tell, nobody
 from softmachine.words import random_words
 
 SAMPLES = 5

@@ -19,7 +19,7 @@ from softmachine.arithmetic import Tensor, UndecidedError
 from softmachine.arithmetic.exact import Exact
 from softmachine.engines.dense.attention import Search
 from softmachine.engines.dense.engine import DenseEngine
-from softmachine.errors import PrecisionError
+from softmachine.support.errors import PrecisionError
 from softmachine.transformer.attention import Choice
 from softmachine.transformer.weights import Head, Transformer
 

@@ -7,8 +7,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from softmachine.errors import ConstructionError
-from softmachine.measure.figures import picture, styles
+from softmachine.support.errors import ConstructionError
+from softmachine.support.figures import picture, styles
 
 if TYPE_CHECKING:
     from softmachine.certify.certificate import Certificate

@@ -62,7 +62,7 @@ def _carry_out(arguments: list[str]) -> int:
 def _warn() -> int:
     """Name the parts of other people's packages that cannot be used, one a line."""
     from softmachine.cli.output import Output
-    from softmachine.plugins import Shelf
+    from softmachine.support.plugins import Shelf
 
     while Shelf.problems:
         Output().warn(f"warning: {Shelf.problems.pop(0)}")

@@ -14,12 +14,12 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command
 
-from softmachine.arguments import MAX_INTEGER, require_in_range
 from softmachine.cli.failures import CommandLineError
 from softmachine.cli.groups import grouped, options_of
 from softmachine.cli.options import Debug, Json, Quiet, Yes
 from softmachine.cli.output import Output
-from softmachine.estimates import consent
+from softmachine.support.arguments import MAX_INTEGER, require_in_range
+from softmachine.support.estimates import consent
 
 COMMANDS = (
     "run",

@@ -8,7 +8,7 @@ import typer
 
 from softmachine.cli.names import one_of
 from softmachine.cli.output import Output
-from softmachine.errors import UsageError
+from softmachine.support.errors import UsageError
 
 if TYPE_CHECKING:
     from softmachine.bench import Result

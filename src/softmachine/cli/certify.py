@@ -9,7 +9,7 @@ from softmachine.cli import options
 from softmachine.cli.models import Wanted, alphabet_line, noted, open_model, rasp_theorem, say_notes
 from softmachine.cli.options import Status, file, switch, value
 from softmachine.cli.output import Output
-from softmachine.errors import UsageError
+from softmachine.support.errors import UsageError
 
 if TYPE_CHECKING:
     from softmachine.certify import Certificate
@@ -70,7 +70,7 @@ def command(
     """
     from softmachine import api
     from softmachine.cli.progress import working
-    from softmachine.files import require_new, write
+    from softmachine.support.files import require_new, write
 
     bare = _bare(source)
     chosen = rasp_theorem(theorem, causal=causal)

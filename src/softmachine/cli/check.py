@@ -13,7 +13,7 @@ from softmachine.cli.groups import Group
 from softmachine.cli.models import Wanted, alphabet_line, open_model, rasp_theorem
 from softmachine.cli.options import Status, switch, value
 from softmachine.cli.output import Output
-from softmachine.errors import SoftmachineError
+from softmachine.support.errors import SoftmachineError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -74,8 +74,8 @@ def command(
 
     Exit status 0: they agree on every input that was tried; 1: they do not, and the first differences are shown.
     """
+    from softmachine.support.parallel import crew_of
     from softmachine.sweeps import check as sweeps
-    from softmachine.workers import crew_of
 
     crew = crew_of(workers, cluster)
     made = Wanted(rasp_theorem(theorem, causal=causal), attention, context, certified, alphabet, format_name)

@@ -11,8 +11,8 @@ from softmachine.cli import options
 from softmachine.cli.models import Wanted, noted, open_model, say_notes
 from softmachine.cli.options import Status, file, value
 from softmachine.cli.output import Output
-from softmachine.errors import UsageError
-from softmachine.files import require_new, write
+from softmachine.support.errors import UsageError
+from softmachine.support.files import require_new, write
 
 if TYPE_CHECKING:
     from softmachine.languages.circuit import Circuit
@@ -90,7 +90,7 @@ def command(
 def _compared(made: TransformerCircuit, output: Output) -> tuple[int, list[str]]:
     """How many words were tried, all if that is possible, and those on which the circuit says something else."""
     from softmachine.cli.progress import bar, counted
-    from softmachine.estimates import foreseen
+    from softmachine.support.estimates import foreseen
     from softmachine.words import random_words
 
     codec, length = made.codec, made.length

@@ -13,9 +13,9 @@ from softmachine.cli.models import noted, rasp_theorem, say_notes
 from softmachine.cli.names import zoo_names
 from softmachine.cli.options import value
 from softmachine.cli.output import Output
-from softmachine.errors import Remedy, UsageError
 from softmachine.languages.source import Source
-from softmachine.text import many
+from softmachine.support.errors import Remedy, UsageError
+from softmachine.support.text import many
 
 if TYPE_CHECKING:
     from softmachine.exports.writing import Exported

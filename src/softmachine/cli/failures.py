@@ -14,8 +14,8 @@ import typer
 
 from softmachine.cli.options import Status
 from softmachine.cli.output import Output, print_json, printable
-from softmachine.errors import InvalidError, Remedy, SoftmachineError
-from softmachine.text import cut
+from softmachine.support.errors import InvalidError, Remedy, SoftmachineError
+from softmachine.support.text import cut
 
 # click's base of all mistakes in a command line; typer does not give it a public name in all of its versions.
 CommandLineError = cast("type[typer.BadParameter]", typer.BadParameter.__mro__[2])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from softmachine.cli import options
 from softmachine.cli.output import Output
-from softmachine.text import many
+from softmachine.support.text import many
 
 EXAMPLES = """[dim]Examples:[/]
   softmachine gallery -o gallery/"""

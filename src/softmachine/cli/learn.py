@@ -12,8 +12,8 @@ from softmachine.cli import options, training
 from softmachine.cli.groups import Group
 from softmachine.cli.options import file, switch, value
 from softmachine.cli.output import Output
-from softmachine.errors import UsageError
-from softmachine.files import temporary_folder
+from softmachine.support.errors import UsageError
+from softmachine.support.files import temporary_folder
 
 if TYPE_CHECKING:
     from softmachine.languages.source import Source
@@ -135,7 +135,7 @@ class Kept(Group):
     def require(self, settings: list[Setting], cluster: str | None) -> None:
         """Complain before the training about files that cannot be written after it."""
         from softmachine.learn.checkpoint import require_stock
-        from softmachine.measure.figures import require_picture
+        from softmachine.support.figures import require_picture
 
         if (self.save or self.probes) and cluster is not None:
             raise UsageError("weights stay where they were trained: --save and --probes are not for a cluster")

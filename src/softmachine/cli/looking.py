@@ -10,9 +10,9 @@ from rich.cells import cell_len, set_cell_size
 
 from softmachine.cli.output import Output, printable, require_svg
 from softmachine.cli.progress import working
-from softmachine.errors import Remedy, UsageError
 from softmachine.inspection.spot import Spot
-from softmachine.text import many
+from softmachine.support.errors import Remedy, UsageError
+from softmachine.support.text import many
 
 if TYPE_CHECKING:
     from softmachine.engines.result import Run

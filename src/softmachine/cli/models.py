@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 from softmachine.cli import options
 from softmachine.cli.groups import Group
 from softmachine.cli.output import Output
-from softmachine.errors import UsageError
 from softmachine.model import Model
-from softmachine.text import many
+from softmachine.support.errors import UsageError
+from softmachine.support.text import many
 
 if TYPE_CHECKING:
     from softmachine.cli.tapes import TapeView

@@ -12,8 +12,8 @@ from typing import IO
 
 from rich.console import Console
 
-from softmachine.files import require_new, require_suffix
-from softmachine.text import many, printable
+from softmachine.support.files import require_new, require_suffix
+from softmachine.support.text import many, printable
 
 __all__ = ["Output", "print_json", "printable", "require_svg"]
 

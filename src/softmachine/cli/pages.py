@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 from softmachine import showing
 from softmachine.cli.output import Output, printable
 from softmachine.cli.progress import working
-from softmachine.errors import Remedy, UsageError
 from softmachine.inspection.spot import Spot
+from softmachine.support.errors import Remedy, UsageError
 
 if TYPE_CHECKING:
     from softmachine.engines.result import Run

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from typing import TypeVar
 
 from softmachine.cli.output import Output
-from softmachine.progress import Tell, nobody, noted
+from softmachine.support.progress import Tell, nobody, noted
 
 Item = TypeVar("Item")
 PATIENCE = 0.5

@@ -9,7 +9,7 @@ import typer
 from softmachine.cli import options
 from softmachine.cli.options import value
 from softmachine.cli.output import Output
-from softmachine.errors import Remedy, SoftmachineError, UsageError
+from softmachine.support.errors import Remedy, SoftmachineError, UsageError
 
 if TYPE_CHECKING:
     from softmachine.languages.source import Source

@@ -12,7 +12,7 @@ from softmachine.cli.models import Wanted, open_model
 from softmachine.cli.names import one_of
 from softmachine.cli.options import Status, value
 from softmachine.cli.output import Output
-from softmachine.errors import UsageError
+from softmachine.support.errors import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -97,7 +97,7 @@ def _allowed(sweep: Sweep) -> Iterator[Word]:
     """
     from itertools import groupby
 
-    from softmachine.estimates import foreseen
+    from softmachine.support.estimates import foreseen
 
     done = 0
     for _, words in groupby(sweep.words_from(0), len):
@@ -131,7 +131,7 @@ LONGEST = 40
 
 
 def _tell(model: Model, rewriting: Rewriting, found: tuple[Word, int] | None, output: Output) -> None:
-    from softmachine.text import many
+    from softmachine.support.text import many
 
     costs = rewriting.costs
     if costs is not None and not output.quiet:

@@ -15,16 +15,16 @@ from softmachine.cli.inside import Inside
 from softmachine.cli.models import Wanted, noted, open_for, rasp_theorem, view_of
 from softmachine.cli.options import Status, file, switch, value
 from softmachine.cli.output import Output
-from softmachine.errors import EffortError, Remedy, SoftmachineError, UsageError
+from softmachine.support.errors import EffortError, Remedy, SoftmachineError, UsageError
 
 if TYPE_CHECKING:
     from softmachine.cli.looking import Looking
     from softmachine.cli.pages import Paging
     from softmachine.cli.watching import Watched, Watcher
-    from softmachine.comparing import Difference
     from softmachine.engines.engine import Audited as AuditReport
     from softmachine.engines.run import Run, Running
     from softmachine.model import Model
+    from softmachine.support.compare import Difference
 
     Views = list[Looking | Paging]
 

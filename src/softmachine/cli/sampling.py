@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from softmachine.cli.options import Status
 from softmachine.cli.output import Output, printable
 from softmachine.cli.progress import working
-from softmachine.errors import UsageError
-from softmachine.text import many
+from softmachine.support.errors import UsageError
+from softmachine.support.text import many
 
 if TYPE_CHECKING:
     from softmachine.engines.sampling import Sample

@@ -12,8 +12,8 @@ from softmachine.cli import options
 from softmachine.cli.models import Compilation, Wanted, noted, open_model, say_notes
 from softmachine.cli.options import file, switch, value
 from softmachine.cli.output import Output, printable, require_svg
-from softmachine.errors import Remedy, UsageError
-from softmachine.text import listed
+from softmachine.support.errors import Remedy, UsageError
+from softmachine.support.text import listed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -11,7 +11,7 @@ from softmachine.cli import options
 from softmachine.cli.models import noted, say_notes
 from softmachine.cli.options import file
 from softmachine.cli.output import Output
-from softmachine.errors import Remedy, SoftmachineError, UsageError
+from softmachine.support.errors import Remedy, SoftmachineError, UsageError
 
 if TYPE_CHECKING:
     from softmachine.languages.source import Source
@@ -84,8 +84,8 @@ def command(
     from softmachine.cli.progress import bar
     from softmachine.measure.slices import Slice, describe, draw_slices, growth, table
     from softmachine.model import Model
+    from softmachine.support.parallel import crew_of
     from softmachine.sweeps.slices import slices
-    from softmachine.workers import crew_of
 
     sweeping = {"plot": plot, "automata": automata, "workers": workers, "cluster": cluster, "journal": journal}
     _require_alone({"formulas": formulas, "volume": volume, **sweeping})
@@ -170,8 +170,8 @@ def _search(language: Source, length: int, largest: int, max_steps: int, output:
 def _volumes(model: Model, up_to: int, output: Output) -> None:
     """Say in which fixed point a model is right, length by length."""
     from softmachine.engines.check import check_words
-    from softmachine.errors import PrecisionError
     from softmachine.measure.volume import EVIDENCE, MOST_BITS, volumes
+    from softmachine.support.errors import PrecisionError
 
     def right(length: int, bits: int) -> bool:
         try:

@@ -12,7 +12,7 @@ from rich.text import Text
 
 from softmachine.cli.output import printable
 from softmachine.languages.turing import Action, Configuration, Contents, Tape, TuringMachine
-from softmachine.packed import Codes
+from softmachine.support.token_array import Codes
 
 WIDEST_NAME = 16
 """Longer names of states and symbols are cut."""

@@ -10,7 +10,7 @@ import typer
 from softmachine.cli.names import theorem_names
 from softmachine.cli.options import switch
 from softmachine.cli.output import Output
-from softmachine.errors import UsageError
+from softmachine.support.errors import UsageError
 
 if TYPE_CHECKING:
     from rich.table import Table

@@ -29,7 +29,7 @@ def trained(
     from softmachine.learn.effort import allow_training
     from softmachine.learn.sweep import sweep
     from softmachine.learn.tasks import require_data
-    from softmachine.workers import crew_of
+    from softmachine.support.parallel import crew_of
 
     crew = crew_of(1 if len(settings) == 1 and cluster is None else workers, cluster)
     with working("looking for words", output):

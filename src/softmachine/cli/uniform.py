@@ -83,8 +83,8 @@ def _list(families: tuple[UniformFamily, ...], output: Output) -> None:
 def _chosen(name: str) -> UniformFamily | WrittenFamily:
     """The family of a name, or that which a source is."""
     from softmachine import api
-    from softmachine.errors import SoftmachineError
     from softmachine.languages.family import Family
+    from softmachine.support.errors import SoftmachineError
     from softmachine.uniform import FAMILIES, WrittenFamily, family_named
 
     if name in {each.name for each in FAMILIES}:

@@ -19,7 +19,7 @@ from rich.text import Text
 from softmachine.cli.models import model_line
 from softmachine.cli.output import Output, printable
 from softmachine.cli.progress import PATIENCE
-from softmachine.text import many
+from softmachine.support.text import many
 
 if TYPE_CHECKING:
     from softmachine.cli.tapes import TapeView

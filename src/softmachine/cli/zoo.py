@@ -9,8 +9,8 @@ import typer
 
 from softmachine.cli.names import zoo_names
 from softmachine.cli.output import Output
-from softmachine.errors import SourceError
-from softmachine.text import many
+from softmachine.support.errors import SourceError
+from softmachine.support.text import many
 
 if TYPE_CHECKING:
     from rich.table import Table

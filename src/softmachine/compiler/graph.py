@@ -11,10 +11,10 @@ from dataclasses import dataclass, fields, replace
 from fractions import Fraction
 
 from softmachine.compiler.prune import pruned
-from softmachine.errors import ConstructionError
 from softmachine.signals.primitives import Attention, Carried, Loop, Named, Position, Token, Unit
 from softmachine.signals.program import Program
 from softmachine.signals.signal import Affine, Node, inputs_first
+from softmachine.support.errors import ConstructionError
 
 
 @dataclass(frozen=True)

@@ -16,10 +16,10 @@ from itertools import pairwise
 from softmachine.compiler.allocate import Allocation, Names
 from softmachine.compiler.graph import Graph
 from softmachine.compiler.schedule import Schedule
-from softmachine.errors import ConstructionError
 from softmachine.signals.primitives import Attention, Named, Unit
 from softmachine.signals.signal import Affine, Atom
-from softmachine.transformer.bounds import Bound
+from softmachine.support.errors import ConstructionError
+from softmachine.support.polynomial import Bound
 
 MOST_NAMES = 3
 """So many of the numbers that a coordinate holds one after the other are in its name."""

@@ -16,11 +16,11 @@ from softmachine.datasets.search import Search, spelled
 from softmachine.datasets.split import Split, lengths_in
 from softmachine.datasets.wishes import Group, Wishes
 from softmachine.datasets.writing import Written, writer_for
-from softmachine.errors import Remedy, UsageError
-from softmachine.estimates import consent, foreseen
-from softmachine.files import new_file
 from softmachine.languages.source import Source
-from softmachine.text import many
+from softmachine.support.errors import Remedy, UsageError
+from softmachine.support.estimates import consent, foreseen
+from softmachine.support.files import new_file
+from softmachine.support.text import many
 from softmachine.words import count_words, lengths_up_to, one_length, require_choice, words_of
 
 MOST_WORDS = 1 << 20

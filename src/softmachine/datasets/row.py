@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 
 from softmachine.codec import Codec, DecoderCodec, Outcome, Prompt, SegmentedCodec
-from softmachine.errors import Remedy, UsageError
 from softmachine.languages.source import Source
-from softmachine.text import many
+from softmachine.support.errors import Remedy, UsageError
+from softmachine.support.text import many
 from softmachine.words import Word
 
 LONG = 10

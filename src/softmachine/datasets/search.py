@@ -17,8 +17,8 @@ from softmachine.datasets.pools import Pools
 from softmachine.datasets.relatives import neighbours, relative, shape
 from softmachine.datasets.row import LONG, Judge, Judged
 from softmachine.datasets.wishes import Group, Quota, Wishes
-from softmachine.errors import UsageError
-from softmachine.text import many
+from softmachine.support.errors import UsageError
+from softmachine.support.text import many
 from softmachine.words import Word, count_words, words_of
 
 OTHER = {"accept": "reject", "reject": "accept"}

@@ -8,7 +8,7 @@ from math import ceil
 from typing import TypeAlias
 
 from softmachine.datasets.row import Judged
-from softmachine.errors import UsageError
+from softmachine.support.errors import UsageError
 
 Group: TypeAlias = tuple[Judged, ...]
 """A word, or a pair of near misses."""

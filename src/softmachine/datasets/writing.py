@@ -12,9 +12,9 @@ from pathlib import Path
 from types import SimpleNamespace
 
 from softmachine.datasets.row import Row
-from softmachine.errors import UsageError
-from softmachine.files import require_new, write
-from softmachine.text import many
+from softmachine.support.errors import UsageError
+from softmachine.support.files import require_new, write
+from softmachine.support.text import many
 
 MOST_TOKENS = 1 << 20
 """A group of rows of a Parquet file has about so many tokens."""

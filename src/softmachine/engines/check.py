@@ -12,15 +12,15 @@ from numpy.typing import NDArray
 
 from softmachine.arithmetic import Arithmetic
 from softmachine.codec import AnsweringCodec, Codec, DecoderCodec, Prompt, SegmentedCodec
-from softmachine.comparing import Comparison, Difference, first_difference, in_pieces
 from softmachine.engines.dense.decode import continuation
 from softmachine.engines.dense.effort import allow_pass
 from softmachine.engines.dense.engine import DenseEngine
-from softmachine.errors import SoftmachineError
 from softmachine.languages.source import Source
 from softmachine.model import Model
-from softmachine.text import many
-from softmachine.views import html_table
+from softmachine.support.compare import Comparison, Difference, first_difference, in_pieces
+from softmachine.support.errors import SoftmachineError
+from softmachine.support.notebook_html import html_table
+from softmachine.support.text import many
 from softmachine.words import Word
 
 BATCH = 2048

@@ -13,10 +13,10 @@ from typing import Protocol
 
 from softmachine.arithmetic import Arithmetic
 from softmachine.codec import Codec, Prompt, SegmentedCodec
-from softmachine.errors import MORE, OutgrownError, Remedy, UsageError
 from softmachine.languages.source import Source
 from softmachine.model import Model
-from softmachine.plugins import Shelf
+from softmachine.support.errors import MORE, OutgrownError, Remedy, UsageError
+from softmachine.support.plugins import Shelf
 
 MOST_TRIED = 1_000_000
 """So many steps the interpreter makes at most, to find out what length a run would need."""

@@ -8,10 +8,10 @@ from itertools import islice
 from textwrap import wrap
 
 from softmachine.codec import DecoderCodec, Outcome, Prompt
-from softmachine.comparing import Difference
 from softmachine.model import Model
-from softmachine.text import filled, many, printable
-from softmachine.views import html_text
+from softmachine.support.compare import Difference
+from softmachine.support.notebook_html import html_text
+from softmachine.support.text import filled, many, printable
 
 UNFINISHED = "no verdict yet"
 FASTEST = 99_999_999

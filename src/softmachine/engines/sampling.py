@@ -14,12 +14,12 @@ from math import exp, fsum
 
 from softmachine.arithmetic import Arithmetic
 from softmachine.codec import DecoderCodec, SegmentedCodec
-from softmachine.comparing import Comparison, Difference
 from softmachine.engines.dense.engine import DenseEngine, Pass
 from softmachine.engines.engine import Task
-from softmachine.errors import Remedy, UsageError
 from softmachine.languages.source import Source
 from softmachine.model import Model
+from softmachine.support.compare import Comparison, Difference
+from softmachine.support.errors import Remedy, UsageError
 
 MAX_STEPS = 1_000
 """So many steps are allowed, if nothing else is said: a run that has lost its way need not end."""

@@ -9,10 +9,10 @@ from itertools import islice
 from softmachine.arithmetic import Arithmetic
 from softmachine.engines.check import BATCH, check_words
 from softmachine.engines.dense.engine import DenseEngine
-from softmachine.errors import SoftmachineError
-from softmachine.estimates import Estimate, Foresight, allow
 from softmachine.model import Model
-from softmachine.text import many
+from softmachine.support.errors import SoftmachineError
+from softmachine.support.estimates import Estimate, Foresight, allow
+from softmachine.support.text import many
 from softmachine.words import Word, count_words, lengths_up_to, one_length, random_words, require_choice, words_of
 
 LETTER = 1e-6, 100

@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from softmachine.arithmetic import Arithmetic
-from softmachine.comparing import Comparison, Difference
 from softmachine.engines.engine import Task, engine_named
-from softmachine.errors import SoftmachineError
-from softmachine.text import many
+from softmachine.support.compare import Comparison, Difference
+from softmachine.support.errors import SoftmachineError
+from softmachine.support.text import many
 
 ENDLESS = 1 << 62
 """Steps that the interpreter is allowed where only the engine knows a limit."""

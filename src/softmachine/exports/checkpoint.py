@@ -8,7 +8,6 @@ from importlib import import_module
 from itertools import count
 from pathlib import Path
 
-from softmachine.errors import PrecisionError, UsageError
 from softmachine.exports.dialogue import Dialogue
 from softmachine.exports.lower import lower
 from softmachine.exports.lowered import Lowered
@@ -17,9 +16,10 @@ from softmachine.exports.placed import Placed
 from softmachine.exports.stored import Stored, quiet, verify
 from softmachine.exports.verify import Verification
 from softmachine.exports.writing import Filled
-from softmachine.files import write
 from softmachine.model import Model
-from softmachine.progress import Tell, nobody
+from softmachine.support.errors import PrecisionError, UsageError
+from softmachine.support.files import write
+from softmachine.support.progress import Tell, nobody
 
 DTYPES = ("float32", "bfloat16", "float16", "float64")
 

@@ -17,7 +17,6 @@ from softmachine.datasets.relatives import relative
 from softmachine.datasets.row import Judge, Judged
 from softmachine.datasets.search import OTHER, Search
 from softmachine.datasets.wishes import Wishes
-from softmachine.errors import ConstructionError, InputError, PrecisionError, UsageError
 from softmachine.exports.dialogue import dialogue_of
 from softmachine.exports.fits import WHOLE, require_decoder, require_encoder, require_length
 from softmachine.exports.folder import new_folder, require_free
@@ -27,7 +26,8 @@ from softmachine.exports.writing import Exported, describe
 from softmachine.languages.source import Source
 from softmachine.languages.words import Word
 from softmachine.model import Model
-from softmachine.progress import Tell, nobody
+from softmachine.support.errors import ConstructionError, InputError, PrecisionError, UsageError
+from softmachine.support.progress import Tell, nobody
 from softmachine.theorems import Theorem, theorems_for
 
 SHARPNESS = 32

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from softmachine.codec import DecoderCodec
-from softmachine.errors import ConstructionError, UsageError
 from softmachine.model import Model
+from softmachine.support.errors import ConstructionError, UsageError
 from softmachine.transformer.features import Feature
 from softmachine.transformer.weights import Transformer
 

@@ -1,7 +1,7 @@
 """Which folders may be replaced: those that softmachine wrote, as far as nobody has changed their files.
 
 A model that is replaced takes only its own files with it: those that its mark lists (:mod:`.manifest`), as they were
-written. Whatever else is in the folder stays where it is. :mod:`softmachine.files` does the writing.
+written. Whatever else is in the folder stays where it is. :mod:`softmachine.support.files` does the writing.
 """
 
 from __future__ import annotations
@@ -9,9 +9,9 @@ from __future__ import annotations
 from contextlib import AbstractContextManager
 from pathlib import Path
 
-from softmachine import files
-from softmachine.errors import Remedy, SourceError, UsageError
 from softmachine.exports.manifest import Facts, lies_in, listed_files, read_mark, verify
+from softmachine.support import files
+from softmachine.support.errors import Remedy, SourceError, UsageError
 
 
 def new_folder(folder: Path, *, force: bool) -> AbstractContextManager[Path]:

@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from softmachine.errors import UsageError
 from softmachine.exports import checkpoint
 from softmachine.exports.writing import Fill
-from softmachine.plugins import Shelf
+from softmachine.support.errors import UsageError
+from softmachine.support.plugins import Shelf
 
 WIDE = tuple(dtype for dtype in checkpoint.DTYPES if dtype != "float16")
 """Where norms need constants that float16 has no room for."""

@@ -20,10 +20,10 @@ from softmachine.exports.lower import lower
 from softmachine.exports.manual import Manual
 from softmachine.exports.placed import Placed
 from softmachine.exports.writing import Filled
-from softmachine.files import temporary_folder
 from softmachine.model import Model
-from softmachine.progress import Tell
 from softmachine.stock import STRETCH
+from softmachine.support.files import temporary_folder
+from softmachine.support.progress import Tell
 
 if TYPE_CHECKING:
     from gguf import GGUFWriter

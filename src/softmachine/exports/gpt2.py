@@ -17,7 +17,6 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from softmachine.errors import ConstructionError
 from softmachine.exports import checkpoint
 from softmachine.exports.formats import WIDE, StockFormat
 from softmachine.exports.lowered import (
@@ -31,6 +30,7 @@ from softmachine.exports.lowered import (
     relieved,
 )
 from softmachine.exports.placed import SAMPLING_GAIN, Mirrored, Placed, neutral_norms
+from softmachine.support.errors import ConstructionError
 
 LARGE = 2.0**20
 """C: coordinates within ±1 change a mean of squares of C² by less than float32 can see."""

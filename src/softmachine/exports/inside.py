@@ -9,7 +9,7 @@ from softmachine.exports.lowered import Lowered
 from softmachine.exports.manual import MOST_SHOWN, example, quoted
 from softmachine.exports.patches import Patch, telling_patch
 from softmachine.exports.placed import Placed
-from softmachine.text import cut, family, many, span
+from softmachine.support.text import cut, family, many, span
 
 _BOTH = """A signal is stored twice, and what reads it reads half of
 the difference: if only one of the two is written, the model computes with the mean of the old value and the new."""

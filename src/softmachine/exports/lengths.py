@@ -13,10 +13,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from softmachine.codec import Codec, Prompt
-from softmachine.errors import ConstructionError, InputError, UsageError
 from softmachine.exports.lowered import Affine, Array, LoweredHead, LoweredLayer, Unit
 from softmachine.languages.source import Source
 from softmachine.model import Model
+from softmachine.support.errors import ConstructionError, InputError, UsageError
 from softmachine.transformer.features import Feature
 
 SHARPNESS = 128.0

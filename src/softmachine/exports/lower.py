@@ -16,7 +16,6 @@ from functools import partial
 
 import numpy as np
 
-from softmachine.errors import ConstructionError
 from softmachine.exports.fits import (
     MOST_LAYERS,
     WHOLE,
@@ -43,6 +42,7 @@ from softmachine.exports.lowered import (
 )
 from softmachine.exports.sight import native, seeing
 from softmachine.model import Model
+from softmachine.support.errors import ConstructionError
 from softmachine.transformer.features import Feature
 from softmachine.transformer.signs import signs_as_steps
 from softmachine.transformer.weights import AffineMap, FeedForward, Head, Layer, Matrix, Transformer

@@ -14,8 +14,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path, PurePosixPath
 from typing import Any, NoReturn
 
-from softmachine import files
-from softmachine.errors import Place, SourceError, UsageError
+from softmachine.support import files
+from softmachine.support.errors import Place, SourceError, UsageError
 
 MARK = files.MARK
 WEIGHTS = "model.safetensors"

@@ -10,7 +10,7 @@ from itertools import groupby
 from softmachine.codec import Interface
 from softmachine.exports.dialogue import Dialogue, Sample
 from softmachine.exports.lowered import Lowered
-from softmachine.text import many
+from softmachine.support.text import many
 
 MOST_SHOWN = 12
 """So many tokens of an example are shown, and so many names of inputs."""

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from softmachine.errors import Place, SourceError
 from softmachine.exports.manifest import MARK, digest, read_mark
-from softmachine.text import brief, family, many, span
+from softmachine.support.errors import Place, SourceError
+from softmachine.support.text import brief, family, many, span
 from softmachine.transformer.board import line
 
 

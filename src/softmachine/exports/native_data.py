@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from softmachine.errors import UsageError
 from softmachine.exports.manifest import WEIGHTS
+from softmachine.support.errors import UsageError
 from softmachine.transformer.attention import Choice, Mask, Weighting
 from softmachine.transformer.features import Feature, Relation
 from softmachine.transformer.saved_features import from_json, to_json

@@ -22,9 +22,9 @@ from softmachine.exports.manual import SEPARATED, Manual
 from softmachine.exports.placed import SAMPLING_GAIN, Placed
 from softmachine.exports.verify import Hearing, Verification
 from softmachine.exports.writing import Filled
-from softmachine.files import write
 from softmachine.model import Model
-from softmachine.progress import Tell, told
+from softmachine.support.files import write
+from softmachine.support.progress import Tell, told
 
 if TYPE_CHECKING:
     from onnx import ModelProto, NodeProto

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from softmachine.exports.lowered import Array, Lowered, LoweredHead, LoweredLayer
-from softmachine.text import family
+from softmachine.support.text import family
 
 MOST_TRIED = 200
 """So many patches are tried before a card does without one."""

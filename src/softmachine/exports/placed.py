@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from softmachine.errors import ConstructionError
 from softmachine.exports.lowered import Affine, Array, Lowered, LoweredLayer, head_width
+from softmachine.support.errors import ConstructionError
 
 SAMPLING_GAIN = 64.0
 """Logits are multiplied by this, so that sampling at temperature 1 decides as greedy decoding does."""

@@ -7,12 +7,12 @@ from functools import partial
 from pathlib import Path
 from typing import Protocol
 
-from softmachine.errors import Remedy, UsageError
 from softmachine.exports.folder import new_folder
 from softmachine.exports.formats import stock_format
 from softmachine.exports.manifest import seal
 from softmachine.exports.writing import Exported
-from softmachine.progress import Tell, nobody
+from softmachine.support.errors import Remedy, UsageError
+from softmachine.support.progress import Tell, nobody
 
 
 class Export(Protocol):

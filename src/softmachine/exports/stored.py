@@ -14,8 +14,8 @@ import numpy as np
 from softmachine.exports.dialogue import Dialogue
 from softmachine.exports.lowered import Lowered
 from softmachine.exports.verify import Verification, Verifier, threads
-from softmachine.progress import Tell, nobody
-from softmachine.workers import Json, Work, hired
+from softmachine.support.parallel import Json, Work, hired
+from softmachine.support.progress import Tell, nobody
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel

@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 
 from softmachine.exports.dialogue import Dialogue, Sample
 from softmachine.exports.lowered import Lowered
-from softmachine.progress import Tell, nobody
-from softmachine.workers import Crew, Json, Work, parts
+from softmachine.support.parallel import Crew, Json, Work, parts
+from softmachine.support.progress import Tell, nobody
 
 if TYPE_CHECKING:
     from torch import Tensor

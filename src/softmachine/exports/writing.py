@@ -17,10 +17,10 @@ from softmachine.exports.manifest import seal
 from softmachine.exports.manual import Manual, usage
 from softmachine.exports.placed import Placed
 from softmachine.exports.verify import Verification
-from softmachine.files import write
 from softmachine.model import Model
-from softmachine.progress import Tell
-from softmachine.text import many
+from softmachine.support.files import write
+from softmachine.support.progress import Tell
+from softmachine.support.text import many
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from softmachine.inspection.moment import Logits, Moment, Stream
 from softmachine.inspection.sentences import sentence
 from softmachine.inspection.stage import ATTENTION, Stage
 from softmachine.model import Model
-from softmachine.text import cut
+from softmachine.support.text import cut
 from softmachine.transformer.sight import Enclosure, Number, most, told, told_below, written, written_ends
 
 WIDTH = 80

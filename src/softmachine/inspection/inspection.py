@@ -15,14 +15,14 @@ from softmachine.codec import DecoderCodec
 from softmachine.engines.dense.effort import allow_pass, longest
 from softmachine.engines.dense.engine import DenseEngine, Pass
 from softmachine.engines.result import Run
-from softmachine.errors import PartedError, PrecisionError, Remedy, UsageError
-from softmachine.estimates import consent
 from softmachine.inspection.choices import Choices, Pattern
 from softmachine.inspection.contexts import Context, Contexts
 from softmachine.inspection.moment import Logits, Moment
 from softmachine.inspection.numbers import numbers
 from softmachine.inspection.watching import Notebook
-from softmachine.text import many
+from softmachine.support.errors import PartedError, PrecisionError, Remedy, UsageError
+from softmachine.support.estimates import consent
+from softmachine.support.text import many
 from softmachine.transformer.sight import Number
 from softmachine.transformer.weights import Head, Transformer
 

@@ -7,7 +7,7 @@ from fractions import Fraction
 
 from flint import arb, fmpq
 
-from softmachine.errors import PrecisionError
+from softmachine.support.errors import PrecisionError
 from softmachine.transformer.sight import Enclosure, Number
 
 

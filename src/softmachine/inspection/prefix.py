@@ -22,9 +22,9 @@ from softmachine.engines.fast.columns import Block, of_atom
 from softmachine.engines.fast.engine import FastEngine
 from softmachine.engines.fast.recording import read_again
 from softmachine.engines.fast.tokens import Tokens
-from softmachine.errors import PrecisionError, UsageError
-from softmachine.estimates import Estimate, allow
-from softmachine.text import many
+from softmachine.support.errors import PrecisionError, UsageError
+from softmachine.support.estimates import Estimate, allow
+from softmachine.support.text import many
 
 SIZE = 1 << 14
 """So many positions are read at a time."""

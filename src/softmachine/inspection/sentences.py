@@ -8,7 +8,7 @@ from fractions import Fraction
 
 from softmachine.inspection.seeing import HeadSight
 from softmachine.model import Model
-from softmachine.text import cut, many
+from softmachine.support.text import cut, many
 from softmachine.transformer.attention import Choice
 from softmachine.transformer.sight import Enclosure, Number, told
 

@@ -6,8 +6,8 @@ import re
 from dataclasses import dataclass
 
 from softmachine.codec import DecoderCodec
-from softmachine.errors import UsageError
 from softmachine.inspection.inspection import Inspection
+from softmachine.support.errors import UsageError
 
 _WRITTEN = re.compile(r"(@?)(-?\d{1,18})")
 

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from softmachine.errors import UsageError
 from softmachine.inspection.inspection import Inspection
 from softmachine.model import Model
+from softmachine.support.errors import UsageError
 from softmachine.transformer.column import Column
 
 POSITION, TOKEN, SAYS = "i", "x", "y"

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeAlias
 
-from softmachine.errors import UsageError
 from softmachine.languages import counter, crasp, srasp, temporal, turing
 from softmachine.languages.source import Source
-from softmachine.text import many
+from softmachine.support.errors import UsageError
+from softmachine.support.text import many
 
 MAX_STEPS = 1_000_000
 

@@ -9,9 +9,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from softmachine.errors import ConstructionError
 from softmachine.languages.linear import Relation
 from softmachine.languages.temporal.formula import And, Formula, Not, Or
+from softmachine.support.errors import ConstructionError
 
 LOWEST, HIGHEST = -(10**60), 10**60
 """No sum is ever outside: numbers are at most 10^18."""

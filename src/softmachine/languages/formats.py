@@ -2,7 +2,7 @@
 
 A format is a module of a language's package that defines ``FORMAT``, and has the name of the module. The format in
 ``syntax.py`` or ``json_form.py`` has the name of the language, and keeps everything that an object of it is. Other
-packages add formats by entry points of the same names, see `softmachine.plugins`.
+packages add formats by entry points of the same names, see `softmachine.support.plugins`.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from pathlib import PurePath
 from typing import Any, Protocol
 
-from softmachine.errors import Place, SourceError, UsageError
 from softmachine.languages.source import Source
-from softmachine.plugins import Shelf
+from softmachine.support.errors import Place, SourceError, UsageError
+from softmachine.support.plugins import Shelf
 
 
 class Parser(Protocol):

@@ -8,7 +8,7 @@ from enum import StrEnum
 from operator import eq, ge, gt, le, lt, ne
 from typing import Generic, TypeVar
 
-from softmachine.text import sign
+from softmachine.support.text import sign
 
 Number = TypeVar("Number", bound=Hashable)
 """What is summed: a count, say."""

@@ -6,9 +6,9 @@ from collections.abc import Iterable
 from pathlib import PurePath
 from typing import ClassVar, Protocol, runtime_checkable
 
-from softmachine.arguments import show_value
-from softmachine.errors import InputError, Place, SourceError
-from softmachine.text import SURROGATE, printable
+from softmachine.support.arguments import show_value
+from softmachine.support.errors import InputError, Place, SourceError
+from softmachine.support.text import SURROGATE, printable
 
 LARGEST_SOURCE = 1 << 20
 """Characters. Nobody writes a machine, a formula or a program of a megabyte."""

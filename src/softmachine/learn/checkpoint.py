@@ -13,12 +13,12 @@ from pathlib import Path
 
 import torch
 
-from softmachine.errors import UsageError
-from softmachine.files import new_folder, recover, write
 from softmachine.learn.data import PAD, Corpus
 from softmachine.learn.model import EPSILON, Decoder, units
 from softmachine.learn.positions import BASE, STOCK
 from softmachine.stock import unrotated
+from softmachine.support.errors import UsageError
+from softmachine.support.files import new_folder, recover, write
 
 
 def require_stock(positions: str, precision: str, folder: Path) -> None:

@@ -19,7 +19,7 @@ from softmachine.learn.data import Corpus, Example, Segment
 from softmachine.learn.probes import Probed, probe
 from softmachine.learn.tables import aligned
 from softmachine.model import Model
-from softmachine.text import cut
+from softmachine.support.text import cut
 
 if TYPE_CHECKING:
     from softmachine.learn.model import Decoder

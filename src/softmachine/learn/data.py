@@ -18,10 +18,10 @@ from typing import Any
 from softmachine.codec import Codec, DecoderCodec, SegmentedCodec
 from softmachine.datasets import Dataset, Row, Split, Wishes
 from softmachine.datasets.row import LONG, Judge
-from softmachine.errors import ConstructionError, Remedy, UsageError
 from softmachine.languages.formats import source_from
 from softmachine.languages.source import Source
 from softmachine.learn.settings import Task
+from softmachine.support.errors import ConstructionError, Remedy, UsageError
 from softmachine.theorems import theorem_for
 from softmachine.words import random_words
 

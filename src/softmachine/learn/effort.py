@@ -9,11 +9,11 @@ from itertools import pairwise
 from pathlib import Path
 from statistics import median
 
-from softmachine.estimates import Estimate, allow
 from softmachine.learn.data import corpus_of
 from softmachine.learn.runs import known_record, require_torch
 from softmachine.learn.settings import Setting, Shape
-from softmachine.text import many
+from softmachine.support.estimates import Estimate, allow
+from softmachine.support.text import many
 
 TRIED = 8
 """So many steps are timed."""

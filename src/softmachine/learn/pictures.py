@@ -9,7 +9,7 @@ from pathlib import Path
 from softmachine.learn.probes import Probed
 from softmachine.learn.runs import Record
 from softmachine.learn.tables import named, settings_of
-from softmachine.measure.figures import MARKERS, picture
+from softmachine.support.figures import MARKERS, picture
 
 WINDOW = 12
 """Into so many windows the lengths are cut."""

@@ -19,8 +19,8 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from softmachine.errors import UsageError
 from softmachine.languages.crasp.relation import row
+from softmachine.support.errors import UsageError
 
 if TYPE_CHECKING:
     import torch

@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from softmachine.errors import UsageError
+from softmachine.support.errors import UsageError
 
 if TYPE_CHECKING:
     import torch

@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from softmachine import __version__
-from softmachine.errors import Place, SourceError, UsageError
-from softmachine.files import remove, write
 from softmachine.learn.data import corpus_of
 from softmachine.learn.settings import Setting
+from softmachine.support.errors import Place, SourceError, UsageError
+from softmachine.support.files import remove, write
 
 if TYPE_CHECKING:
     from softmachine.learn.model import Decoder

@@ -8,7 +8,7 @@ from hashlib import sha256
 from itertools import pairwise
 from typing import Any
 
-from softmachine.errors import UsageError
+from softmachine.support.errors import UsageError
 
 MOST_WORDS = 100_000
 """Nobody trains on more words here."""

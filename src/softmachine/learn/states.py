@@ -14,9 +14,9 @@ from typing import Any
 from torch import Tensor
 from torch.optim import Optimizer
 
-from softmachine.errors import Place, SourceError
-from softmachine.files import write
 from softmachine.learn.model import Decoder
+from softmachine.support.errors import Place, SourceError
+from softmachine.support.files import write
 
 
 def save_state(path: Path, decoder: Decoder, optimizer: Optimizer, progress: Mapping[str, Any], digest: str) -> None:

@@ -11,12 +11,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from softmachine import __version__
-from softmachine.errors import MismatchError
-from softmachine.files import make_folder
 from softmachine.learn.runs import Record, run, save_record
 from softmachine.learn.settings import Setting
-from softmachine.progress import Tell, nobody
-from softmachine.workers import Cluster, Crew, Json, Work, parts
+from softmachine.support.errors import MismatchError
+from softmachine.support.files import make_folder
+from softmachine.support.parallel import Cluster, Crew, Json, Work, parts
+from softmachine.support.progress import Tell, nobody
 
 if TYPE_CHECKING:
     from softmachine.learn.training import Watch

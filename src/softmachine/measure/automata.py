@@ -10,10 +10,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from itertools import islice
 
-from softmachine.errors import UsageError
 from softmachine.languages.crasp.incremental import VERDICTS, Counting, thoughts
 from softmachine.languages.crasp.program import Program
 from softmachine.languages.crasp.reactions import prepared
+from softmachine.support.errors import UsageError
 
 MOST_STATES = 1 << 18
 MOST_THOUGHTS = 100_000

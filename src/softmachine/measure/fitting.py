@@ -14,7 +14,7 @@ from itertools import accumulate, pairwise
 from math import exp, expm1, isqrt, log, sqrt
 from statistics import fmean, linear_regression
 
-from softmachine.text import sign
+from softmachine.support.text import sign
 from softmachine.transformer.features import ceil_log2
 
 _FUNCTIONS: dict[str, Callable[[int], int]] = {

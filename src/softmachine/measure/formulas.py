@@ -22,8 +22,8 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from softmachine.errors import UsageError
 from softmachine.languages.words import words_from
+from softmachine.support.errors import UsageError
 
 Truth = NDArray[np.bool_]
 """Truth values of formulas: (formulas, words, positions)."""

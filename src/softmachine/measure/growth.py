@@ -14,8 +14,8 @@ from functools import cached_property
 from itertools import pairwise
 
 from softmachine.engines.dense.weights import least_precision
-from softmachine.errors import UsageError
 from softmachine.measure.fitting import Formula, fitted
+from softmachine.support.errors import UsageError
 from softmachine.transformer.weights import Transformer
 
 Family = Callable[[int], Transformer]

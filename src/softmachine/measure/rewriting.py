@@ -11,7 +11,7 @@ from softmachine.arithmetic.fixed import Fixed
 from softmachine.arithmetic.fixed_point import least_bits
 from softmachine.engines.dense.engine import DenseEngine
 from softmachine.engines.dense.weights import least_precision, named_weights
-from softmachine.errors import PrecisionError, Remedy, UsageError
+from softmachine.support.errors import PrecisionError, Remedy, UsageError
 from softmachine.transformer.rewriting import causal, fixed_point_softmax, one_head, one_loop, unmasked
 from softmachine.transformer.weights import Transformer
 

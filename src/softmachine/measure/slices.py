@@ -19,12 +19,12 @@ from functools import partial
 from itertools import islice
 from pathlib import Path
 
-from softmachine.errors import UsageError
-from softmachine.estimates import Foresight
 from softmachine.languages.words import words_from, words_of_lengths
-from softmachine.measure.figures import picture, styles
 from softmachine.measure.fitting import Fit, fit
-from softmachine.text import many
+from softmachine.support.errors import UsageError
+from softmachine.support.estimates import Foresight
+from softmachine.support.figures import picture, styles
+from softmachine.support.text import many
 
 MOST_WORDS = 1 << 20
 """A slice with more words to try is refused."""

@@ -7,10 +7,10 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import islice, product
 
-from softmachine.errors import StuckError, UsageError
 from softmachine.languages.crasp.incremental import generate
 from softmachine.languages.crasp.program import Program
 from softmachine.measure.fitting import Fit, fit
+from softmachine.support.errors import StuckError, UsageError
 
 SAMPLES = 64
 MAX_TOKENS = 100_000

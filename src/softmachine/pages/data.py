@@ -13,7 +13,7 @@ from softmachine.pages.numbers import Json
 from softmachine.pages.shown import Shown, names_of, shown
 from softmachine.pages.soft import soft
 from softmachine.pages.weights import weights
-from softmachine.text import cut, many
+from softmachine.support.text import cut, many
 from softmachine.theorems.theorem import Theorem
 
 MOST_TOLD = 800

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from softmachine.codec import AnsweringCodec, DecoderCodec
-from softmachine.errors import UsageError
 from softmachine.inspection.contexts import Context
 from softmachine.inspection.inspection import Inspection
 from softmachine.languages.scene import Stretch
 from softmachine.pages.soft import MOST_SOFT
+from softmachine.support.errors import UsageError
 
 MOST_POSITIONS = 12_000
 """A context with more of them is not shown as a whole."""

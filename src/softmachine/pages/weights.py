@@ -7,7 +7,7 @@ from fractions import Fraction
 
 from softmachine.inspection.inspection import is_exact
 from softmachine.pages.numbers import Json, affine, matrix, number, row, table
-from softmachine.text import family
+from softmachine.support.text import family
 from softmachine.transformer.features import Feature
 from softmachine.transformer.weights import Block, FeedForward, Head, Transformer
 

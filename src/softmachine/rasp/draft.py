@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from softmachine.errors import Place
 from softmachine.languages.rasp.building import Builder
 from softmachine.languages.rasp.core import Apply, Constant, Definition, Node, Operator, Table, Value
 from softmachine.languages.rasp.inference import Inference
@@ -13,6 +12,7 @@ from softmachine.languages.rasp.value_types import Finite, Type
 from softmachine.languages.rasp.values import identity, is_number
 from softmachine.languages.text.problems import invalid
 from softmachine.rasp.terms import Argument, Literal, Term
+from softmachine.support.errors import Place
 
 
 @dataclass(frozen=True)

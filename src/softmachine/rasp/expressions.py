@@ -9,10 +9,10 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Final, Self, TypeVar
 
-from softmachine.errors import Place, UsageError
 from softmachine.languages.rasp.core import Value
 from softmachine.rasp.draft import Column, Draft
 from softmachine.rasp.python_values import value_of
+from softmachine.support.errors import Place, UsageError
 
 HERE: Final = str(Path(__file__).parent.parent)
 

@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Any, Final
 
-from softmachine.arguments import validated
-from softmachine.errors import UsageError
 from softmachine.languages.rasp.program import Program
 from softmachine.rasp import selectors, sequences
 from softmachine.rasp.expressions import Expression
 from softmachine.rasp.programs import in_order, program
+from softmachine.support.arguments import validated
+from softmachine.support.errors import UsageError
 
 _MISSING: Final = object()
 

@@ -7,7 +7,6 @@ from fractions import Fraction
 from itertools import islice, product
 from typing import Any, Final
 
-from softmachine.errors import ConstructionError, InvalidError, Place
 from softmachine.languages.rasp.core import UNDEFINED, Operator, Table, Value
 from softmachine.languages.rasp.validation import MOST_ROWS
 from softmachine.languages.rasp.value_types import Finite, Ratio, Type
@@ -17,6 +16,7 @@ from softmachine.rasp.elementary import Elementary
 from softmachine.rasp.python_values import python_value, value_of
 from softmachine.rasp.terms import Argument, Literal, Operation, Term, computed, literal, operation
 from softmachine.rasp.tracing import Untraceable, traced
+from softmachine.support.errors import ConstructionError, InvalidError, Place
 
 MOST_SAMPLES: Final = 12
 """Numbers without bound on which a traced function is compared with what was traced."""

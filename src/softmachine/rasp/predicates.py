@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import product
 from typing import Any, Final
 
-from softmachine.errors import ConstructionError, InvalidError, Place
 from softmachine.languages.rasp.core import COMPARISONS, Combine, Operator, Select, SelectAll, SelectPairs, Table, Value
 from softmachine.languages.rasp.validation import MOST_ROWS
 from softmachine.rasp.draft import Column, Draft
@@ -23,6 +22,7 @@ from softmachine.rasp.terms import (
     operation,
     rebuilt,
 )
+from softmachine.support.errors import ConstructionError, InvalidError, Place
 
 KEY: Final = frozenset({0})
 QUERY: Final = frozenset({1})

@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Protocol, TypeVar
 
-from softmachine.errors import ConstructionError, InputError, InvalidError, Place, UsageError
 from softmachine.languages.rasp.canonical import canonical
 from softmachine.languages.rasp.core import (
     UNDEFINED,
@@ -28,6 +27,7 @@ from softmachine.languages.rasp.program import Program
 from softmachine.languages.rasp.values import identity, spelled
 from softmachine.rasp.draft import Column, Draft
 from softmachine.rasp.python_values import python_value, value_of
+from softmachine.support.errors import ConstructionError, InputError, InvalidError, Place, UsageError
 
 MOST_EXPRESSIONS: Final = 10_000
 Part = TypeVar("Part")

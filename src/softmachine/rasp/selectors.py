@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 from enum import Enum
 from typing import Any
 
-from softmachine.errors import UsageError
 from softmachine.languages.rasp import core
 from softmachine.languages.rasp.core import Operator, Reduction
 from softmachine.rasp.draft import Column, Draft
@@ -15,6 +14,7 @@ from softmachine.rasp.expressions import Expression, checked_function, checked_v
 from softmachine.rasp.predicates import selected
 from softmachine.rasp.programs import values
 from softmachine.rasp.sequences import SOp, by_position, checked_sop
+from softmachine.support.errors import UsageError
 
 
 class Comparison(Enum):

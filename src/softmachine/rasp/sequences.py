@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 from enum import Enum
 from typing import Any
 
-from softmachine.errors import Place, UsageError
 from softmachine.languages.rasp import core
 from softmachine.languages.rasp.core import Operator, Value
 from softmachine.languages.rasp.values import is_number
@@ -17,6 +16,7 @@ from softmachine.rasp.functions import mapped
 from softmachine.rasp.operators import Operators
 from softmachine.rasp.programs import values
 from softmachine.rasp.python_values import value_of
+from softmachine.support.errors import Place, UsageError
 
 
 class Encoding(Enum):

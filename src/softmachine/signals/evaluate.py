@@ -9,7 +9,6 @@ from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from math import isqrt
 
-from softmachine.errors import ConstructionError
 from softmachine.signals.primitives import (
     Attention,
     Carried,
@@ -23,6 +22,7 @@ from softmachine.signals.primitives import (
     outside_loops,
 )
 from softmachine.signals.signal import Affine, Atom, Node, Signal, inputs_first
+from softmachine.support.errors import ConstructionError
 from softmachine.transformer.attention import Choice
 from softmachine.transformer.features import Feature
 

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 
-from softmachine.transformer.bounds import Bound, whole
+from softmachine.support.polynomial import Bound, whole
 
 INTEGERS = "1"
 SHARES = "i+1"

@@ -10,11 +10,11 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from fractions import Fraction
 
-from softmachine.errors import ConstructionError
 from softmachine.signals.kinds import BIT, INTEGERS, SHARES, Kind, exactly, rectified, union
 from softmachine.signals.signal import Affine, Node, Signal, of_node
+from softmachine.support.errors import ConstructionError
+from softmachine.support.polynomial import Bound
 from softmachine.transformer.attention import AVERAGE_HARD, Mask, Weighting
-from softmachine.transformer.bounds import Bound
 from softmachine.transformer.features import Feature, Relation
 
 

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Generic, TypeVar
 
-from softmachine.errors import ConstructionError
 from softmachine.signals.primitives import token
 from softmachine.signals.signal import Signal, constant, stack
+from softmachine.support.errors import ConstructionError
 
 Meaning = TypeVar("Meaning", bound=Hashable)
 

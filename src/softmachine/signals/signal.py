@@ -13,8 +13,8 @@ from fractions import Fraction
 from functools import cached_property
 from typing import ClassVar, Self
 
-from softmachine.errors import ConstructionError
 from softmachine.signals.kinds import BIT, Kind, combination, exactly
+from softmachine.support.errors import ConstructionError
 
 
 @dataclass(frozen=True, eq=False)

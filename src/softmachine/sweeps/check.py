@@ -16,12 +16,12 @@ from softmachine.engines import check
 from softmachine.engines.check import Disagreement, Report
 from softmachine.engines.dense.engine import DenseEngine
 from softmachine.engines.sweep import Sweep
-from softmachine.errors import BrokenPromiseError, Place, SourceError, UsageError
-from softmachine.estimates import consent, consented
 from softmachine.model import Model
-from softmachine.progress import Tell, nobody
+from softmachine.support.errors import BrokenPromiseError, Place, SourceError, UsageError
+from softmachine.support.estimates import consent, consented
+from softmachine.support.parallel import Crew, Journal, Json, Part, Work, parts
+from softmachine.support.progress import Tell, nobody
 from softmachine.sweeps.recipe import Recipe
-from softmachine.workers import Crew, Journal, Json, Part, Work, parts
 
 
 @dataclass(frozen=True)

@@ -9,13 +9,13 @@ from functools import lru_cache, partial
 from pathlib import Path
 
 from softmachine import __version__
-from softmachine.errors import MismatchError, Place, SourceError, UsageError
 from softmachine.languages.deciding import decider
 from softmachine.languages.formats import source_from, source_text
 from softmachine.languages.source import Source
 from softmachine.measure.slices import Slice, deciding, require_few, slices_of, words_between
-from softmachine.progress import Tell, nobody
-from softmachine.workers import Crew, Journal, Json, Part, Work, parts
+from softmachine.support.errors import MismatchError, Place, SourceError, UsageError
+from softmachine.support.parallel import Crew, Journal, Json, Part, Work, parts
+from softmachine.support.progress import Tell, nobody
 
 
 @dataclass(frozen=True)

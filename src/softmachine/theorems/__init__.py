@@ -5,9 +5,9 @@ Other people's packages add theirs through the entry-point group ``softmachine.t
 
 from __future__ import annotations
 
-from softmachine.errors import ConstructionError
 from softmachine.languages.source import Source
-from softmachine.plugins import Shelf
+from softmachine.support.errors import ConstructionError
+from softmachine.support.plugins import Shelf
 from softmachine.theorems.theorem import API, Needs, Stock, Theorem
 
 __all__ = ["Needs", "Stock", "Theorem", "all_theorems", "own_source", "theorem_for", "theorem_named", "theorems_for"]

@@ -9,10 +9,10 @@ from inspect import cleandoc
 from typing import Any
 
 from softmachine.codec import Codec
-from softmachine.errors import ConstructionError, OutgrownError, Remedy
 from softmachine.languages.source import Source
 from softmachine.signals import Program
-from softmachine.text import family
+from softmachine.support.errors import ConstructionError, OutgrownError, Remedy
+from softmachine.support.text import family
 from softmachine.theorems.cost import Cost
 from softmachine.transformer.column import Column
 from softmachine.transformer.features import Feature, Relation

@@ -10,9 +10,9 @@ import math
 import time
 from collections.abc import Callable
 
-from softmachine.errors import SoftmachineError
-from softmachine.estimates import Estimate, allow
-from softmachine.text import many
+from softmachine.support.errors import SoftmachineError
+from softmachine.support.estimates import Estimate, allow
+from softmachine.support.text import many
 from softmachine.transformer.weights import Transformer
 
 SHORT = 8

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 
-from softmachine.progress import Tell, nobody, told
+from softmachine.support.progress import Tell, nobody, told
 from softmachine.to_circuit.arithmetic import FixedNumbers
 from softmachine.to_circuit.numbers import Number, Numbers
 from softmachine.to_circuit.wires import FALSE, Wires

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby, pairwise
 
-from softmachine.errors import ConstructionError
+from softmachine.support.errors import ConstructionError
 from softmachine.to_circuit.wires import FALSE, TRUE, Wires
 
 MOST_VALUES = 1 << 15

@@ -6,9 +6,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import accumulate
 from math import gcd
 
-from softmachine.errors import ConstructionError
 from softmachine.languages.circuit import Circuit, Gate, GateKind
 from softmachine.languages.circuit.circuit import MOST_GATES
+from softmachine.support.errors import ConstructionError
 
 FALSE, TRUE = 0, 1
 """The constants; every other wire is a number from 2 on."""

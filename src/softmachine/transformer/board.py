@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from softmachine.text import brief, family, listed, many
+from softmachine.support.notebook_html import html_text
+from softmachine.support.text import brief, family, listed, many
 from softmachine.transformer.features import Feature
-from softmachine.views import html_text
 
 if TYPE_CHECKING:
     from softmachine.transformer.weights import Block, FeedForward, Head, Transformer

@@ -14,8 +14,8 @@ from fractions import Fraction
 from math import isqrt
 from typing import ClassVar, TypeAlias
 
-from softmachine.errors import ConstructionError
-from softmachine.transformer.bounds import Bound
+from softmachine.support.errors import ConstructionError
+from softmachine.support.polynomial import Bound
 
 Expansion: TypeAlias = tuple[tuple[tuple[Fraction, "Feature"], ...], Fraction]
 """A feature as Σ factor · feature + constant."""

@@ -7,7 +7,7 @@ from fractions import Fraction
 from math import isqrt
 from typing import ClassVar
 
-from softmachine.transformer.bounds import Bound
+from softmachine.support.polynomial import Bound
 from softmachine.transformer.features import Feature
 
 

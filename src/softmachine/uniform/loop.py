@@ -6,7 +6,7 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from softmachine.jit import machine_code
+from softmachine.support.jit import machine_code
 
 
 @machine_code

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from softmachine.errors import SoftmachineError
+from softmachine.support.errors import SoftmachineError
 
 BLANK, ZERO, ONE, END, SEPARATOR = range(5)
 """The symbols: an empty cell, bits, the left end of a work tape, and what stands between the parts of an input."""

@@ -16,8 +16,8 @@ from softmachine.arithmetic import Tensor
 from softmachine.engines.dense import attention
 from softmachine.engines.dense.decode import decode
 from softmachine.engines.dense.engine import DenseEngine
-from softmachine.errors import PrecisionError
 from softmachine.model import Model
+from softmachine.support.errors import PrecisionError
 
 HARD = ("float64", "float32", "float64:plain", "fixed:12", "exact", "ball")
 SOFT = ("float64", "float32", "bfloat16", "float64:plain", "fixed:12", "ball")

@@ -14,7 +14,7 @@ from softmachine import api
 from softmachine.arithmetic import Tensor
 from softmachine.engines.dense.cycles import after_turns
 from softmachine.engines.dense.engine import DenseEngine, Pass
-from softmachine.errors import PrecisionError
+from softmachine.support.errors import PrecisionError
 
 TURNS = 1000
 

@@ -16,7 +16,7 @@ from softmachine.arithmetic import Tensor
 from softmachine.codec import Prompt
 from softmachine.engines.dense.decode import continuation, decode
 from softmachine.engines.dense.engine import DenseEngine
-from softmachine.errors import (
+from softmachine.support.errors import (
     AmbiguousTokenError,
     ConstructionError,
     InputError,

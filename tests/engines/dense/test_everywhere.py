@@ -21,8 +21,8 @@ from softmachine.arithmetic.floating import Float
 from softmachine.engines.dense import attention, everywhere, memory
 from softmachine.engines.dense.engine import DenseEngine
 from softmachine.engines.dense.everywhere import Asked, Kinds, Picks
-from softmachine.errors import PrecisionError
 from softmachine.languages.circuit import evaluate, multiplier
+from softmachine.support.errors import PrecisionError
 from softmachine.transformer.attention import Choice, Mask
 from softmachine.transformer.weights import Transformer
 from tests.sources.circuits import random_circuit

@@ -17,7 +17,7 @@ from softmachine.engines.dense.decode import decode
 from softmachine.engines.dense.engine import DenseEngine, Pass
 from softmachine.engines.dense.plain_run import PlainWeights
 from softmachine.engines.dense.segments import decode_segments
-from softmachine.errors import PrecisionError, SoftmachineError
+from softmachine.support.errors import PrecisionError, SoftmachineError
 from softmachine.transformer.weights import Transformer
 from tests.sources.transformers import CAUSAL, HARD, VOCABULARY, RandomTransformer, random_word
 

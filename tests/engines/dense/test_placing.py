@@ -6,7 +6,7 @@ import pytest
 
 from softmachine.arithmetic import arithmetic
 from softmachine.engines.dense.placing import PIECE, Placed
-from softmachine.errors import ConstructionError
+from softmachine.support.errors import ConstructionError
 from softmachine.transformer.features import INVERSE, LENGTH, Bit, I
 
 FEATURES = (I, INVERSE, Bit(1))

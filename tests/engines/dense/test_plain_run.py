@@ -14,7 +14,7 @@ import softmachine as sm
 from softmachine.engines.dense.decode import decode
 from softmachine.engines.dense.engine import DenseEngine
 from softmachine.engines.dense.plain_run import PlainRun, PlainWeights
-from softmachine.errors import InputError, SoftmachineError
+from softmachine.support.errors import InputError, SoftmachineError
 from softmachine.transformer.attention import softmax
 from softmachine.transformer.features import NEXT
 from softmachine.transformer.weights import FeedForward, Transformer

@@ -10,8 +10,8 @@ import pytest
 import softmachine as sm
 from softmachine.engines.fast.engine import FastPass
 from softmachine.engines.run import Running
-from softmachine.errors import PrecisionError, UsageError
 from softmachine.model import Model
+from softmachine.support.errors import PrecisionError, UsageError
 
 LONG = 30_000
 

@@ -16,7 +16,7 @@ from softmachine.engines.fast.columns import Block, Name, OfAtom, OfPosition, Of
 from softmachine.engines.fast.every_score import Question, Search, Sum
 from softmachine.engines.fast.recording import read_again
 from softmachine.engines.run import Running
-from softmachine.errors import AmbiguousTokenError
+from softmachine.support.errors import AmbiguousTokenError
 from softmachine.transformer.attention import Choice
 from softmachine.transformer.features import I_SQUARED, INVERSE, I
 from tests.sources.transformers import CAUSAL, RandomTransformer, random_word

@@ -11,8 +11,8 @@ import pytest
 
 import softmachine as sm
 from softmachine.engines.run import Running
-from softmachine.errors import EffortError, PrecisionError
-from softmachine.estimates import consent
+from softmachine.support.errors import EffortError, PrecisionError
+from softmachine.support.estimates import consent
 
 
 def test_many_steps_are_allowed_and_what_is_known_is_said(monkeypatch: pytest.MonkeyPatch) -> None:

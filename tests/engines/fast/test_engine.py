@@ -13,7 +13,7 @@ from softmachine.engines.fast import FastEngine, audit
 from softmachine.engines.fast.analysis.flow import unfold
 from softmachine.engines.fast.analysis.plans import ByPosition, Groups, Parabola, Uniform
 from softmachine.engines.fast.codegen.emitted import Emitted
-from softmachine.errors import AmbiguousTokenError, InputError, UsageError
+from softmachine.support.errors import AmbiguousTokenError, InputError, UsageError
 from softmachine.transformer.weights import AffineMap, Matrix, Transformer
 from tests.sources.transformers import CAUSAL, RandomTransformer, random_word
 

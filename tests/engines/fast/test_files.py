@@ -13,8 +13,8 @@ import softmachine as sm
 from softmachine.codec import DecoderCodec
 from softmachine.engines.fast import FastEngine, FastPass, saved_run, store
 from softmachine.engines.run import Running
-from softmachine.errors import SourceError, UsageError
 from softmachine.model import Model
+from softmachine.support.errors import SourceError, UsageError
 
 
 @pytest.fixture(scope="module")

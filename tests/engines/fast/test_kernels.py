@@ -13,7 +13,7 @@ import pytest
 
 from softmachine.engines.fast import store
 from softmachine.engines.fast.indexes import dense, finding, groups, kernels
-from softmachine.errors import PrecisionError
+from softmachine.support.errors import PrecisionError
 from softmachine.transformer.features import Relation
 from tests.engines.fast.indexes import Index
 

@@ -11,9 +11,9 @@ import softmachine as sm
 from softmachine import zoo
 from softmachine.codec import DecoderCodec
 from softmachine.engines.fast import FastEngine
-from softmachine.errors import UsageError
 from softmachine.languages.turing import Tape, TuringMachine
 from softmachine.model import Model
+from softmachine.support.errors import UsageError
 from tests.engines.fast.reference import expected_codes
 from tests.sources.machines import grown_machine, random_machine, random_word
 

@@ -14,8 +14,8 @@ from softmachine.engines.dense.engine import DenseEngine
 from softmachine.engines.fast import Declined, FastEngine, saved_run
 from softmachine.engines.fast.analysis.plans import ByPosition, Dense, Groups, Plan, Uniform
 from softmachine.engines.fast.codegen.emitted import Emitted
-from softmachine.errors import AmbiguousTokenError, PrecisionError
-from softmachine.transformer.bounds import Bound
+from softmachine.support.errors import AmbiguousTokenError, PrecisionError
+from softmachine.support.polynomial import Bound
 from softmachine.transformer.features import I_SQUARED, INVERSE, NEXT, Bit, Distance, Feature, I, Predecessor, Relation
 from softmachine.transformer.weights import Transformer
 from tests.sources.transformers import CAUSAL, RandomTransformer, random_word

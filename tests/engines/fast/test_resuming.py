@@ -14,8 +14,8 @@ import softmachine as sm
 from softmachine.engines.fast import FastPass, saved_run, status
 from softmachine.engines.fast.run import FastRun
 from softmachine.engines.run import Running
-from softmachine.errors import EffortError, PrecisionError, SourceError
 from softmachine.model import Model
+from softmachine.support.errors import EffortError, PrecisionError, SourceError
 
 pytestmark = pytest.mark.usefixtures("uncompiled")
 STEPS = 107

@@ -13,9 +13,9 @@ from softmachine.engines.fast import FastEngine, FastPass, SegmentedPass
 from softmachine.engines.fast.audit import Audit
 from softmachine.engines.fast.run import FastRun
 from softmachine.engines.run import Running
-from softmachine.errors import PrecisionError, SourceError, UsageError
 from softmachine.model import Model
-from softmachine.packed import Packed
+from softmachine.support.errors import PrecisionError, SourceError, UsageError
+from softmachine.support.token_array import Packed
 
 
 @pytest.fixture(scope="module")

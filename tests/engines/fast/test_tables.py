@@ -10,8 +10,8 @@ import softmachine as sm
 from softmachine.engines.fast import Declined, FastEngine
 from softmachine.engines.fast.tables.interpreted import Interpreted, is_large
 from softmachine.engines.run import Running
-from softmachine.errors import AmbiguousTokenError, SourceError
 from softmachine.model import Model
+from softmachine.support.errors import AmbiguousTokenError, SourceError
 from softmachine.theorems.ternary.tokens import TernaryCodec
 from tests.engines.fast.test_random import compare
 from tests.sources.transformers import CAUSAL, RandomTransformer

@@ -25,7 +25,7 @@ def narrow(monkeypatch: pytest.MonkeyPatch) -> None:
     """Windows of few tokens."""
     monkeypatch.setattr(module, "WINDOW", 2 * PAGE)
     monkeypatch.setattr(module, "BLOCK", 3 * PAGE)
-    monkeypatch.setattr("softmachine.packed.BLOCK", PAGE)
+    monkeypatch.setattr("softmachine.support.token_array.BLOCK", PAGE)
     monkeypatch.setattr("softmachine.engines.fast.engine.CHUNK", 5000)
 
 
@@ -123,7 +123,7 @@ def test_a_plan_that_fails_late_starts_again_from_packed_tokens() -> None:
 
 
 def test_what_packed_tokens_are_loaded_from_is_checked() -> None:
-    from softmachine.packed import BLOCK, Packed
+    from softmachine.support.token_array import BLOCK, Packed
 
     packed: Packed[str] = Packed(NAMES)
     packed.extend(np.arange(BLOCK + 7) % 5)

@@ -10,8 +10,8 @@ from softmachine.codec import DecoderCodec, SegmentedCodec
 from softmachine.engines.fast import Declined, FastEngine, SegmentedPass
 from softmachine.engines.fast.tables.interpreted import Interpreted
 from softmachine.engines.run import Running
-from softmachine.errors import ConstructionError, UsageError
 from softmachine.model import Model
+from softmachine.support.errors import ConstructionError, UsageError
 from softmachine.theorems import all_theorems
 
 LENGTH = 64

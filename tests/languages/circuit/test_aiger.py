@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 
 import softmachine as sm
-from softmachine.errors import SoftmachineError, SourceError
 from softmachine.languages.circuit import Circuit, evaluate
 from softmachine.languages.formats import formats, text_of
+from softmachine.support.errors import SoftmachineError, SourceError
 
 And = tuple[int, int, int]
 

@@ -5,7 +5,6 @@ from itertools import product
 import numpy as np
 import pytest
 
-from softmachine.errors import InputError, InvalidError, UsageError
 from softmachine.languages.circuit import (
     Basis,
     Circuit,
@@ -18,6 +17,7 @@ from softmachine.languages.circuit import (
     truth_table,
 )
 from softmachine.languages.source import Source
+from softmachine.support.errors import InputError, InvalidError, UsageError
 from tests.sources.circuits import random_circuit
 
 

@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import pytest
 
-from softmachine.errors import InvalidError, SourceError, UsageError
 from softmachine.languages.circuit import (
     Circuit,
     Gate,
@@ -14,6 +13,7 @@ from softmachine.languages.circuit import (
 )
 from softmachine.languages.formats import formats, parse
 from softmachine.sources import read_source
+from softmachine.support.errors import InvalidError, SourceError, UsageError
 from tests.sources.circuits import AIGER, BENCH, BLIF, BRISTOL, random_circuit
 
 NAMES = ("bench", "blif", "aiger", "bristol")

@@ -5,10 +5,10 @@ from collections.abc import Callable
 
 import pytest
 
-from softmachine.errors import UsageError
 from softmachine.languages import circuit
 from softmachine.languages.circuit import Circuit, evaluate, truth_table
 from softmachine.sources import read_source
+from softmachine.support.errors import UsageError
 
 
 def number(value: int, bits: int) -> str:

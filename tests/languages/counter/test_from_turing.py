@@ -7,7 +7,6 @@ from itertools import product
 import pytest
 
 from softmachine import zoo
-from softmachine.errors import ConstructionError
 from softmachine.languages import turing
 from softmachine.languages.counter import (
     CounterMachine,
@@ -20,6 +19,7 @@ from softmachine.languages.counter import (
 )
 from softmachine.languages.crasp import encode
 from softmachine.languages.turing import Tape, TuringMachine
+from softmachine.support.errors import ConstructionError
 from tests.languages.counter.textbook import Textbook
 from tests.sources.machines import random_machine
 

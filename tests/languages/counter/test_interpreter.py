@@ -8,7 +8,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from softmachine.errors import InputError, UsageError
 from softmachine.languages.counter import (
     TRUE,
     Configuration,
@@ -25,7 +24,8 @@ from softmachine.languages.counter import (
     parse,
     transitions,
 )
-from softmachine.packed import Coded
+from softmachine.support.errors import InputError, UsageError
+from softmachine.support.token_array import Coded
 from tests.sources.counter_machines import random_counter_machine
 
 HALVE = parse("input a\ncounters x\nstart q\naccept even\nreject odd\n"

@@ -6,7 +6,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from softmachine.errors import SourceError
 from softmachine.languages.counter import (
     And,
     Condition,
@@ -20,6 +19,7 @@ from softmachine.languages.counter import (
     to_text,
 )
 from softmachine.languages.formats import recognise
+from softmachine.support.errors import SourceError
 from tests.sources.counter_machines import random_condition, random_counter_machine
 
 EXAMPLE = """

@@ -2,10 +2,10 @@ from __future__ import annotations
 
 import pytest
 
-from softmachine.errors import UsageError
 from softmachine.languages.crasp import parse
 from softmachine.measure.fitting import Law
 from softmachine.measure.thoughts import Thoughts, growth, thoughts
+from softmachine.support.errors import UsageError
 
 PARITY = parse("alphabet a b\nP := #[Q_a] - 2*#[Q_t]\nACC <- P = 0\nREJ <- P = 1\nt <- P >= 2")
 ORDERED = parse(

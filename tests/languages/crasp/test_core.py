@@ -2,10 +2,10 @@ from __future__ import annotations
 
 import pytest
 
-from softmachine.errors import ConstructionError
 from softmachine.languages.crasp import Comparison, core, counted, parse, run
 from softmachine.languages.linear import Linear
 from softmachine.languages.temporal import FALSE, TRUE, And, Constant, Formula, Not, Or, Symbol, subformulas
+from softmachine.support.errors import ConstructionError
 from tests.sources.crasp_programs import random_program
 
 

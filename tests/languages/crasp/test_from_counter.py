@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 
 from softmachine import zoo
-from softmachine.errors import StuckError
 from softmachine.languages import counter
 from softmachine.languages.counter import CounterMachine
 from softmachine.languages.crasp import evaluate, generate, parse, run, to_text
 from softmachine.languages.crasp.from_counter import counter_program, transition_tokens
+from softmachine.support.errors import StuckError
 from tests.sources.counter_machines import random_counter_machine
 
 FOLDER = Path(zoo.__file__).parent / "counter"

@@ -4,9 +4,9 @@ from itertools import product
 
 import pytest
 
-from softmachine.errors import InputError, UsageError
 from softmachine.languages.crasp import Encoding, beta, decode, encode
 from softmachine.languages.crasp.relation import FARTHEST, row
+from softmachine.support.errors import InputError, UsageError
 
 TABLE = {
     1: None, 2: "", 3: None, 4: "0", 5: "1", 6: "", 7: None, 8: "00", 9: "01", 10: "10",

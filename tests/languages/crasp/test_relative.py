@@ -4,12 +4,12 @@ from itertools import product
 
 import pytest
 
-from softmachine.errors import UsageError
 from softmachine.languages import counter, turing
 from softmachine.languages.crasp import Encoding, encode, evaluate, parse, run, to_text
 from softmachine.languages.crasp.from_turing import bounded_program, turing_program
 from softmachine.languages.crasp.relative import relative_program
 from softmachine.sources import read_source
+from softmachine.support.errors import UsageError
 
 AT_ONCE = counter.parse("input a b\nstart yes\naccept yes", name="at once")
 EVEN = counter.parse(

@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import pytest
 
-from softmachine.errors import InvalidError, SourceError, UsageError
 from softmachine.languages.crasp import (
     Comparison,
     Conditional,
@@ -22,6 +21,7 @@ from softmachine.languages.crasp import (
 )
 from softmachine.languages.linear import Linear
 from softmachine.languages.temporal import TRUE, And, Formula, Not, Once, Or, Symbol
+from softmachine.support.errors import InvalidError, SourceError, UsageError
 from tests.sources.crasp_programs import random_program
 
 CONTRACT = """

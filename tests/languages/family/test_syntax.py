@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from softmachine import zoo
-from softmachine.errors import InputError, InvalidError, SourceError
 from softmachine.languages.circuit import GateKind
 from softmachine.languages.family import Family, looks_like, parse, to_text
 from softmachine.languages.formats import recognise
+from softmachine.support.errors import InputError, InvalidError, SourceError
 
 TEXT = """\
 # A comment.

@@ -5,9 +5,9 @@ import random
 import networkx as nx
 import pytest
 
-from softmachine.errors import InputError, InvalidError, SourceError
 from softmachine.languages.graph import Graph, parse, to_text
 from softmachine.languages.source import Source
+from softmachine.support.errors import InputError, InvalidError, SourceError
 from tests.sources.circuits import from_networkx
 
 

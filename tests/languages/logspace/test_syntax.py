@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from softmachine import zoo
-from softmachine.errors import InvalidError, SourceError
 from softmachine.languages.formats import recognise
 from softmachine.languages.logspace import looks_like, parse, to_text
+from softmachine.support.errors import InvalidError, SourceError
 
 HEAD = "machine m\ninput a b\nwork 1\nspace 2 log + 1\nstart s\naccept yes\n"
 FILES = [entry.read() for entry in zoo.entries() if entry.file.endswith(".nl")]

@@ -4,7 +4,6 @@ from fractions import Fraction
 
 import pytest
 
-from softmachine.errors import InputError, StuckError, UsageError
 from softmachine.languages.rasp import (
     UNDEFINED,
     Builder,
@@ -32,6 +31,7 @@ from softmachine.languages.rasp.core import (
     Value,
     Width,
 )
+from softmachine.support.errors import InputError, StuckError, UsageError
 
 
 class Maker(Builder):

@@ -6,8 +6,8 @@ import random
 
 import pytest
 
-from softmachine.errors import StuckError
 from softmachine.languages import rasp
+from softmachine.support.errors import StuckError
 from tests.sources.rasp_programs import random_program
 
 

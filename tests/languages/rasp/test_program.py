@@ -5,7 +5,6 @@ from fractions import Fraction
 
 import pytest
 
-from softmachine.errors import InvalidError
 from softmachine.languages.rasp import Builder, Definition, Operator, Program
 from softmachine.languages.rasp.core import (
     Aggregate,
@@ -23,6 +22,7 @@ from softmachine.languages.rasp.core import (
     Tokens,
     Width,
 )
+from softmachine.support.errors import InvalidError
 
 GIVEN: dict[str, Node] = {"t": Tokens(), "i": Indices(), "one": Constant(1), "s": Select("t", "t", Operator.EQUAL)}
 

@@ -5,12 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from softmachine.errors import InvalidError, SoftmachineError, SourceError
 from softmachine.languages import formats
 from softmachine.languages.rasp import Finite, Integer, Line, Program, generate, looks_like, parse, run
 from softmachine.languages.rasp.core import SelectPairs, Table
 from softmachine.languages.rasp.program import OpenProgram
 from softmachine.languages.source import Extensible, with_letters_of
+from softmachine.support.errors import InvalidError, SoftmachineError, SourceError
 
 HEADER = "# alphabet: a b c\n"
 

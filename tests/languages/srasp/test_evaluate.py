@@ -5,7 +5,6 @@ from typing import Any
 
 import pytest
 
-from softmachine.errors import InputError, UsageError
 from softmachine.languages.linear import Relation
 from softmachine.languages.srasp import Program, accepts, evaluate, parse, run
 from softmachine.languages.srasp.expressions import (
@@ -27,6 +26,7 @@ from softmachine.languages.srasp.expressions import (
     Truth,
     Vector,
 )
+from softmachine.support.errors import InputError, UsageError
 from tests.sources.srasp_programs import random_program, words
 
 

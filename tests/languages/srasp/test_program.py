@@ -7,7 +7,6 @@ from typing import Any, cast
 
 import pytest
 
-from softmachine.errors import InvalidError
 from softmachine.languages.linear import Relation
 from softmachine.languages.srasp import Definition, Kind, Program, Type, parse
 from softmachine.languages.srasp.expressions import (
@@ -26,6 +25,7 @@ from softmachine.languages.srasp.expressions import (
     Truth,
     Vector,
 )
+from softmachine.support.errors import InvalidError
 
 
 def program(*bodies: Expression, alphabet: tuple[str, ...] = ("a", "b"), output: str = "v0") -> Program:

@@ -6,7 +6,6 @@ from itertools import product
 
 import pytest
 
-from softmachine.errors import ConstructionError
 from softmachine.languages.srasp import (
     Kind,
     Lookup,
@@ -31,6 +30,7 @@ from softmachine.languages.srasp.expressions import (
     indices,
     walk,
 )
+from softmachine.support.errors import ConstructionError
 from tests.sources.srasp_programs import random_program, words
 
 

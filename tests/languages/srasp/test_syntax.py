@@ -8,7 +8,6 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import softmachine
-from softmachine.errors import InvalidError, SoftmachineError, SourceError
 from softmachine.languages.linear import Relation
 from softmachine.languages.srasp import Definition, Program, looks_like, parse, to_text
 from softmachine.languages.srasp.expressions import (
@@ -30,6 +29,7 @@ from softmachine.languages.srasp.expressions import (
     Truth,
     Vector,
 )
+from softmachine.support.errors import InvalidError, SoftmachineError, SourceError
 from tests.sources.srasp_programs import random_program
 
 CONTRACT = """

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from softmachine.errors import InputError
 from softmachine.languages.temporal import Formula, Specification, core, parse, parse_formula, satisfies, truth
 from softmachine.languages.temporal.sweep import swept_together
+from softmachine.support.errors import InputError
 from tests.sources.formulas import random_formula, words
 
 LETTERS = "npqb"

@@ -8,7 +8,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from softmachine.errors import InvalidError, UsageError
 from softmachine.languages.temporal import (
     FALSE,
     TRUE,
@@ -34,6 +33,7 @@ from softmachine.languages.temporal import (
     subformulas,
     symbols,
 )
+from softmachine.support.errors import InvalidError, UsageError
 from tests.sources.formulas import PAST, random_formula
 
 A, B = Symbol("a"), Symbol("b")

@@ -2,9 +2,9 @@ from __future__ import annotations
 
 import pytest
 
-from softmachine.errors import SourceError
 from softmachine.languages.temporal import parse, parse_formula
 from softmachine.sources import read_source
+from softmachine.support.errors import SourceError
 
 
 def message(text: str) -> str:

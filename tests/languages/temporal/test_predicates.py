@@ -5,8 +5,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from softmachine.errors import InvalidError, SourceError, UsageError
 from softmachine.languages.temporal import Predicate, parse_formula, predicate, predicates, to_text, truth
+from softmachine.support.errors import InvalidError, SourceError, UsageError
 
 
 @pytest.fixture(autouse=True)

@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from softmachine.errors import InputError, InvalidError
 from softmachine.languages.temporal import Specification, parse, parse_formula
+from softmachine.support.errors import InputError, InvalidError
 
 FORMULA = parse_formula("Q_a since Q_b")
 

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from softmachine.errors import InvalidError, SoftmachineError, SourceError
 from softmachine.languages.temporal import Formula, Specification, Symbol, looks_like, parse, parse_formula, to_text
+from softmachine.support.errors import InvalidError, SoftmachineError, SourceError
 from tests.sources.formulas import random_formula
 
 NAMES = ["a", "b", "10", "it's", "long symbol", "(", "\\", "\n", '"', "é_1", " ", "#", "x\ty", "Q_a", "\r", "\u2028"]

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from softmachine.errors import InvalidError, SoftmachineError, UsageError
 from softmachine.languages.rasp import run
 from softmachine.languages.rasp.incremental import generate
 from softmachine.rasp import causal
+from softmachine.support.errors import InvalidError, SoftmachineError, UsageError
 
 
 def count_from(x: Any) -> Any:

@@ -8,8 +8,8 @@ from itertools import product
 import pytest
 
 import softmachine as sm
-from softmachine.errors import ConstructionError
 from softmachine.languages.graph import Graph
+from softmachine.support.errors import ConstructionError
 from softmachine.transformer.attention import Mask
 from softmachine.transformer.features import ceil_log2
 from softmachine.transformer.rewriting.causal import causal, padding

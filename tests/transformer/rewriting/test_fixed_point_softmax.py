@@ -12,9 +12,9 @@ import pytest
 
 import softmachine as sm
 from softmachine.engines.dense.engine import DenseEngine
-from softmachine.errors import ConstructionError, PrecisionError, UsageError
 from softmachine.measure.rewriting import Cost, Form, Rewriting, choose_fixed_point
 from softmachine.model import Model
+from softmachine.support.errors import ConstructionError, PrecisionError, UsageError
 from softmachine.transformer.attention import AVERAGE_HARD, LEFTMOST_HARD, RIGHTMOST_HARD, Weighting, softmax
 from softmachine.transformer.rewriting.fixed_point_softmax import (
     least_attention_bits,

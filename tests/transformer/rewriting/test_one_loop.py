@@ -8,9 +8,9 @@ import pytest
 
 import softmachine as sm
 from softmachine.compiler import compile_program
-from softmachine.errors import ConstructionError
 from softmachine.languages.circuit import Basis, Circuit, generators, simplified
 from softmachine.languages.graph import Graph
+from softmachine.support.errors import ConstructionError
 from softmachine.theorems.circuit_evaluator.theorem import signals
 from softmachine.theorems.circuit_evaluator.tokens import EvaluatorCodec, fitting_length, pointer_width
 from softmachine.transformer.features import ceil_log2

@@ -7,7 +7,7 @@ from itertools import product
 import pytest
 
 import softmachine as sm
-from softmachine.errors import ConstructionError
+from softmachine.support.errors import ConstructionError
 from softmachine.transformer.attention import Mask
 from softmachine.transformer.features import ceil_log2
 from softmachine.transformer.rewriting.unmasked import padding, unmasked

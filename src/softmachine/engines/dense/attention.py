@@ -16,7 +16,7 @@ from softmachine.engines.dense.everywhere import at_a_time
 from softmachine.engines.dense.grouping import Group
 from softmachine.engines.dense.memory import Chosen, GroupMemory, Turns, once
 from softmachine.engines.dense.placing import Placed
-from softmachine.errors import PrecisionError, Remedy
+from softmachine.support.errors import PrecisionError, Remedy
 from softmachine.transformer.attention import COMPARED, Mask
 from softmachine.transformer.features import Feature
 from softmachine.transformer.weights import Head

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from softmachine.arithmetic import Tensor
 from softmachine.arithmetic.base import Flags
-from softmachine.errors import SoftmachineError
+from softmachine.support.errors import SoftmachineError
 
 Turn = Callable[[Tensor], Tensor]
 """What a turn makes of a stream: (sequence, position, coordinate)."""

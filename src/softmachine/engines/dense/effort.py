@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 from softmachine.engines.dense.attention import MOST_SCORES, sees_all
 from softmachine.engines.dense.engine import DenseEngine
 from softmachine.engines.dense.everywhere import FEWEST, Kinds
-from softmachine.errors import SoftmachineError
-from softmachine.estimates import Estimate, allow
-from softmachine.text import many
+from softmachine.support.errors import SoftmachineError
+from softmachine.support.estimates import Estimate, allow
+from softmachine.support.text import many
 from softmachine.transformer.weights import AffineMap, Block, Head, Layer
 
 SHORT = 20.0

@@ -26,7 +26,14 @@ from softmachine.engines.dense.placing import PIECE, Placed
 from softmachine.engines.dense.plain_run import PlainWeights
 from softmachine.engines.dense.watching import Watcher
 from softmachine.engines.dense.weights import place_of
-from softmachine.errors import AmbiguousTokenError, InputError, PrecisionError, Remedy, SoftmachineError, UsageError
+from softmachine.support.errors import (
+    AmbiguousTokenError,
+    InputError,
+    PrecisionError,
+    Remedy,
+    SoftmachineError,
+    UsageError,
+)
 from softmachine.transformer.features import Feature
 from softmachine.transformer.weights import AffineMap, Transformer
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from softmachine.engines.dense.engine import DenseEngine
 from softmachine.engines.dense.plain_run import PlainRun
-from softmachine.errors import SoftmachineError
+from softmachine.support.errors import SoftmachineError
 
 _FROM = 2
 """Runs that are shorter are not worth preparing the weights twice for."""

@@ -16,7 +16,7 @@ from softmachine.arithmetic.base import Flags, Floats
 from softmachine.arithmetic.plain import PlainFloat
 from softmachine.engines.dense.grouping import same_keys, side_by_side, stacked
 from softmachine.engines.dense.placing import PIECE, Placed
-from softmachine.errors import InputError
+from softmachine.support.errors import InputError
 from softmachine.transformer.attention import Choice, Mask
 from softmachine.transformer.features import Feature
 from softmachine.transformer.weights import AffineMap, FeedForward, Head, Layer, Matrix, Transformer

@@ -12,8 +12,8 @@ from softmachine.engines.dense.effort import allow_pass
 from softmachine.engines.dense.engine import DenseEngine
 from softmachine.engines.dense.segments import contexts, decode_segments
 from softmachine.engines.engine import Audited, Engine, Task
-from softmachine.errors import Remedy, UsageError
 from softmachine.languages.source import Source
+from softmachine.support.errors import Remedy, UsageError
 
 MAX_STEPS = 1_000_000
 """So many steps are allowed, if nothing else is said."""

@@ -22,8 +22,8 @@ from softmachine.engines.fast.analysis.forms import ZERO, Form
 from softmachine.engines.fast.columns import Name, OfBias, OfToken, of_atom
 from softmachine.engines.fast.every_score import Question, Search, Sum
 from softmachine.engines.fast.recording import read_again
-from softmachine.estimates import Estimate, allow
-from softmachine.text import many
+from softmachine.support.estimates import Estimate, allow
+from softmachine.support.text import many
 from softmachine.transformer.attention import Mask
 
 if TYPE_CHECKING:

@@ -22,7 +22,7 @@ from softmachine.engines.fast.store import compiled, is_compiled, uncompiled
 from softmachine.engines.fast.tables.interpreted import Interpreted, is_large, tables_of
 from softmachine.engines.fast.tables.memory import TableMemory
 from softmachine.engines.fast.tokens import Tokens
-from softmachine.errors import (
+from softmachine.support.errors import (
     AmbiguousTokenError,
     ConstructionError,
     InputError,
@@ -30,8 +30,8 @@ from softmachine.errors import (
     Remedy,
     SoftmachineError,
 )
-from softmachine.packed import Coded, Codes
-from softmachine.text import many
+from softmachine.support.text import many
+from softmachine.support.token_array import Coded, Codes
 from softmachine.transformer.signs import signs_as_steps
 from softmachine.transformer.weights import Transformer
 

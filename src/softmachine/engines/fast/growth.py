@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from softmachine.errors import EffortError
-from softmachine.estimates import size
-from softmachine.memory import free_memory
+from softmachine.support.errors import EffortError
+from softmachine.support.estimates import size
+from softmachine.support.memory import free_memory
 
 WORTH_ASKING = 1 << 26
 """For fewer bytes nobody is asked."""

@@ -16,11 +16,11 @@ from softmachine.engines.fast.audit import Audit, audit
 from softmachine.engines.fast.codegen.emitted import Emitted
 from softmachine.engines.fast.engine import FastEngine, FastPass
 from softmachine.engines.fast.segments import SegmentedPass
-from softmachine.errors import Remedy, UsageError
-from softmachine.estimates import SOON, WORTH_SAYING, duration, mention
 from softmachine.languages.source import Source
-from softmachine.packed import Coded
-from softmachine.text import many
+from softmachine.support.errors import Remedy, UsageError
+from softmachine.support.estimates import SOON, WORTH_SAYING, duration, mention
+from softmachine.support.text import many
+from softmachine.support.token_array import Coded
 
 MAX_STEPS = 100_000_000
 """So many steps are allowed, if nothing else is said."""

@@ -27,10 +27,10 @@ from softmachine.engines.fast.indexes.memory import Memory
 from softmachine.engines.fast.segments import SegmentedPass
 from softmachine.engines.fast.tables.memory import TableMemory
 from softmachine.engines.fast.tokens import Tokens
-from softmachine.errors import Place, Remedy, SoftmachineError, SourceError, UsageError
-from softmachine.files import reporting, write
-from softmachine.packed import BLOCK, Codes, Packed
-from softmachine.text import many
+from softmachine.support.errors import Place, Remedy, SoftmachineError, SourceError, UsageError
+from softmachine.support.files import reporting, write
+from softmachine.support.text import many
+from softmachine.support.token_array import BLOCK, Codes, Packed
 
 if TYPE_CHECKING:
     from softmachine.engines.fast.engine import FastEngine, FastPass

@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from softmachine.engines.fast.audit import Audit, Difference, done_again, drawn, foresee
-from softmachine.errors import InputError
-from softmachine.packed import Codes, Packed
+from softmachine.support.errors import InputError
+from softmachine.support.token_array import Codes, Packed
 
 if TYPE_CHECKING:
     from softmachine.codec import SegmentedCodec

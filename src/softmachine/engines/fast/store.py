@@ -18,8 +18,8 @@ from pathlib import Path
 from types import FunctionType, ModuleType
 from typing import Any
 
-from softmachine.errors import UsageError
-from softmachine.files import make_folder, remove, write
+from softmachine.support.errors import UsageError
+from softmachine.support.files import make_folder, remove, write
 
 FOLDER = "softmachine"
 KERNELS = ("store.py", "status.py", "codegen/tail.py", "indexes/*.py", "tables/*.py")

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from softmachine.engines.fast.indexes.kernels import PAGE
 from softmachine.engines.fast.older import Older
-from softmachine.packed import BLOCK, Packed, Stretch
+from softmachine.support.token_array import BLOCK, Packed, Stretch
 
 Array = NDArray[Any]
 WINDOW = 1 << 23

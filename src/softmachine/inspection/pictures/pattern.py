@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from fractions import Fraction
 from itertools import groupby
 
-from softmachine.errors import UsageError
 from softmachine.inspection.choices import members
 from softmachine.inspection.inspection import Inspection
 from softmachine.inspection.pictures.svg import SOFT, Drawing, Picture, width_of
-from softmachine.text import clipped, cut
+from softmachine.support.errors import UsageError
+from softmachine.support.text import clipped, cut
 from softmachine.transformer.attention import Mask
 from softmachine.transformer.weights import Transformer
 

@@ -12,7 +12,7 @@ from softmachine.inspection.pictures.columns import columns
 from softmachine.inspection.pictures.svg import COLOURS, FAINT, INK, SIZE, SOFT, Drawing, Picture, width_of
 from softmachine.inspection.seeing import HeadSight
 from softmachine.inspection.sentences import sentence
-from softmachine.text import clipped, cut
+from softmachine.support.text import clipped, cut
 
 LEFT = 16.0
 MOST_ARCS = 4

@@ -7,8 +7,8 @@ from html import escape
 from pathlib import Path
 from unicodedata import east_asian_width
 
-from softmachine.files import require_suffix, write
-from softmachine.text import printable
+from softmachine.support.files import require_suffix, write
+from softmachine.support.text import printable
 
 SIZE = 12.0
 """The height of letters, in pixels; on paper, points times 4/3."""

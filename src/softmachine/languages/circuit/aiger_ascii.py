@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from softmachine.errors import Place, SourceError
 from softmachine.languages.circuit.aiger_header import EXAMPLE, Header, header_of, symbols_of
 from softmachine.languages.circuit.and_inverter import And, AndInverterGraph, Output
 from softmachine.languages.circuit.lines import Line, lines_of
+from softmachine.support.errors import Place, SourceError
 
 
 def read(text: str, source: str) -> AndInverterGraph:

@@ -13,10 +13,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from softmachine.errors import Place, SourceError
 from softmachine.languages.circuit.aiger_header import Header, header_of, symbols_of
 from softmachine.languages.circuit.and_inverter import And, AndInverterGraph, Output
 from softmachine.languages.circuit.lines import Line, check_length
+from softmachine.support.errors import Place, SourceError
 
 LONGEST_LINE = 200
 """No line of numbers has so many bytes."""

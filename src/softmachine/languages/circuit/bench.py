@@ -10,13 +10,13 @@ from __future__ import annotations
 
 import re
 
-from softmachine.errors import Place
 from softmachine.languages.circuit.builder import Builder
 from softmachine.languages.circuit.circuit import Circuit
 from softmachine.languages.circuit.gates import CONSTANT, Gate, GateKind
 from softmachine.languages.circuit.lines import Line, check_names, lines_of
 from softmachine.languages.formats import Format
 from softmachine.languages.source import name_of
+from softmachine.support.errors import Place
 
 KINDS = {
     **{str(kind): kind for kind in GateKind if kind not in CONSTANT | {GateKind.THR}},

@@ -15,7 +15,6 @@ from dataclasses import dataclass, field
 from itertools import combinations, product
 from math import comb
 
-from softmachine.errors import Place, SourceError
 from softmachine.languages.circuit.builder import Builder
 from softmachine.languages.circuit.circuit import Circuit
 from softmachine.languages.circuit.gates import CONSTANT, UNARY, Gate, GateKind
@@ -24,6 +23,7 @@ from softmachine.languages.circuit.network import Basis
 from softmachine.languages.circuit.simplify import simplified
 from softmachine.languages.formats import Format
 from softmachine.languages.source import name_of
+from softmachine.support.errors import Place, SourceError
 
 SEQUENTIAL = (".latch", ".mlatch", ".start_kiss", ".clock")
 WIDE = [kind for kind in GateKind if kind not in UNARY | CONSTANT | {GateKind.THR}]

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 
-from softmachine.errors import Place, SourceError
 from softmachine.languages.circuit.builder import Builder
 from softmachine.languages.circuit.circuit import Circuit
 from softmachine.languages.circuit.gates import GateKind
@@ -18,6 +17,7 @@ from softmachine.languages.circuit.network import FALSE, TRUE, Basis, used
 from softmachine.languages.circuit.simplify import as_network
 from softmachine.languages.formats import Format
 from softmachine.languages.source import name_of
+from softmachine.support.errors import Place, SourceError
 
 KINDS = {"AND": GateKind.AND, "XOR": GateKind.XOR, "INV": GateKind.NOT, "NOT": GateKind.NOT, "EQW": GateKind.BUF}
 NAMES = {"and": "AND", "xor": "XOR", "not": "INV"}

@@ -9,11 +9,11 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import ClassVar
 
-from softmachine.errors import InputError, InvalidError, Place
 from softmachine.languages.circuit.gates import Gate
 from softmachine.languages.source import name_problems, read_word
-from softmachine.text import many
-from softmachine.views import html_table
+from softmachine.support.errors import InputError, InvalidError, Place
+from softmachine.support.notebook_html import html_table
+from softmachine.support.text import many
 
 BITS = ("0", "1")
 MOST_GATES = 1 << 18

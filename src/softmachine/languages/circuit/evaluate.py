@@ -9,9 +9,9 @@ from functools import reduce
 import numpy as np
 from numpy.typing import NDArray
 
-from softmachine.errors import InputError, UsageError
 from softmachine.languages.circuit.circuit import Circuit
 from softmachine.languages.circuit.gates import NEGATED, Gate, GateKind
+from softmachine.support.errors import InputError, UsageError
 
 Words = NDArray[np.uint64]
 """Bits of many inputs: bit k of word w belongs to input 64w + k."""

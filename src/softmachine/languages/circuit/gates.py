@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from softmachine.errors import Place
+from softmachine.support.errors import Place
 
 
 class GateKind(StrEnum):

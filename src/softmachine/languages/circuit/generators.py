@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import pairwise
 
-from softmachine.errors import UsageError
 from softmachine.languages.circuit.builder import Builder
 from softmachine.languages.circuit.circuit import Circuit
 from softmachine.languages.circuit.gates import GateKind
 from softmachine.languages.circuit.network import balanced
+from softmachine.support.errors import UsageError
 
 LARGEST = 4096
 """The largest width a generator makes."""

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from softmachine.errors import SourceError
 from softmachine.languages.circuit.circuit import Circuit
 from softmachine.languages.circuit.gates import Gate, GateKind
 from softmachine.languages.formats import json_format
+from softmachine.support.errors import SourceError
 
 
 def circuit_to_json(circuit: Circuit) -> dict[str, object]:

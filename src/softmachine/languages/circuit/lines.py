@@ -6,9 +6,9 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from softmachine.errors import Place, SourceError, UsageError
 from softmachine.languages.circuit.circuit import MOST_GATES, Circuit
 from softmachine.languages.source import check_size
+from softmachine.support.errors import Place, SourceError, UsageError
 
 LARGEST_SOURCE = 1 << 24
 """Characters; whatever is longer is refused before it is read."""

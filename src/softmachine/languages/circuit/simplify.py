@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from softmachine.errors import UsageError
 from softmachine.languages.circuit.builder import Builder
 from softmachine.languages.circuit.circuit import Circuit
 from softmachine.languages.circuit.evaluate import evaluate_words, truth_table
 from softmachine.languages.circuit.gates import NEGATED, Gate, GateKind
 from softmachine.languages.circuit.network import FALSE, TRUE, Basis, Network, used
+from softmachine.support.errors import UsageError
 
 _KINDS = {"and": GateKind.AND, "or": GateKind.OR, "not": GateKind.NOT, "xor": GateKind.XOR, "thr": GateKind.THR}
 

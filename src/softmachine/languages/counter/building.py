@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from softmachine.errors import InvalidError, Place
 from softmachine.languages.counter.condition import DEEPEST, TOO_DEEP, Condition, CounterComparison
 from softmachine.languages.counter.machine import Transition
 from softmachine.languages.linear import LARGEST_NUMBER, Linear, Relation
@@ -12,6 +11,7 @@ from softmachine.languages.temporal.formula import FALSE, TRUE, And, Not, Or
 from softmachine.languages.text.grammar import SumBuilder
 from softmachine.languages.text.layout import unquote
 from softmachine.languages.text.mistakes import Mistake, place_of
+from softmachine.support.errors import InvalidError, Place
 
 if TYPE_CHECKING:
     from lark import Token

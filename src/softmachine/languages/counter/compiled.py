@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from softmachine.jit import machine_code
 from softmachine.languages.counter.condition import Condition, comparisons
 from softmachine.languages.counter.machine import CounterMachine, Transition
 from softmachine.languages.decisions import Compared, Test, decide
 from softmachine.languages.temporal.formula import Constant, Formula
+from softmachine.support.jit import machine_code
 
 if TYPE_CHECKING:
     from softmachine.languages.counter.interpreter import Configuration

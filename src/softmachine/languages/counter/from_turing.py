@@ -23,13 +23,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from softmachine.errors import ConstructionError
 from softmachine.languages.counter.condition import Condition, compare
 from softmachine.languages.counter.machine import CounterMachine, Transition
 from softmachine.languages.counter.macros import POWERS_OF_TWO, both, transfer
 from softmachine.languages.temporal.formula import TRUE
 from softmachine.languages.turing import Tape, TuringMachine
 from softmachine.languages.turing import Verdict as TuringVerdict
+from softmachine.support.errors import ConstructionError
 
 ACCEPT, REJECT, FOREVER = "accept", "reject", "forever"
 

@@ -10,11 +10,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from softmachine.errors import InputError, InvalidError, UsageError
 from softmachine.languages.counter.condition import holds
 from softmachine.languages.counter.machine import CounterMachine, Transition, Verdict
 from softmachine.languages.counter.validation import where
-from softmachine.packed import Codes
+from softmachine.support.errors import InputError, InvalidError, UsageError
+from softmachine.support.token_array import Codes
 
 PLAIN_STEPS = 3_000
 """So many steps are made here before the compiled loop takes over: short runs never pay for its start."""

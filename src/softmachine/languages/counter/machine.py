@@ -10,7 +10,6 @@ from functools import cached_property
 from itertools import pairwise
 from typing import ClassVar
 
-from softmachine.errors import InvalidError, Place
 from softmachine.languages.counter.condition import Condition
 from softmachine.languages.counter.determinism import Determinism, determinism
 from softmachine.languages.counter.printing import machine_table, transition_text
@@ -18,6 +17,7 @@ from softmachine.languages.counter.validation import problems_of
 from softmachine.languages.source import OfWords, name_problems
 from softmachine.languages.temporal.formula import TRUE, Not
 from softmachine.languages.temporal.structure import disjunction
+from softmachine.support.errors import InvalidError, Place
 
 
 class Verdict(StrEnum):

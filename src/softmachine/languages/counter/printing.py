@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from softmachine.languages.text.layout import quote
-from softmachine.views import html_table
+from softmachine.support.notebook_html import html_table
 
 if TYPE_CHECKING:
     from softmachine.languages.counter.machine import CounterMachine, Transition

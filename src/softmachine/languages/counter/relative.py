@@ -19,12 +19,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from softmachine.errors import ConstructionError
 from softmachine.languages.counter.condition import compare
 from softmachine.languages.counter.from_turing import Reduction
 from softmachine.languages.counter.machine import CounterMachine, Transition
 from softmachine.languages.counter.macros import POWERS_OF_TWO, both, transfer
 from softmachine.languages.turing import TuringMachine
+from softmachine.support.errors import ConstructionError
 
 MOST_LETTERS = 32
 

@@ -25,7 +25,6 @@ import re
 from collections.abc import Iterator, Mapping
 from functools import partial
 
-from softmachine.errors import Place
 from softmachine.languages.counter.building import Builder
 from softmachine.languages.counter.machine import CounterMachine, Transition
 from softmachine.languages.counter.mistakes import explain
@@ -38,6 +37,7 @@ from softmachine.languages.text.layout import QUOTED_OR_HASH, WORD, Statement, s
 from softmachine.languages.text.mistakes import Mistake
 from softmachine.languages.text.problems import Problem, refuse
 from softmachine.languages.text.reader import StatementReader
+from softmachine.support.errors import Place
 
 __all__ = ["looks_like", "parse", "to_text"]
 

@@ -15,7 +15,6 @@ from functools import reduce
 from itertools import product
 from typing import TypeAlias
 
-from softmachine.errors import ConstructionError
 from softmachine.languages.crasp.formula import Comparison, NamedFormula
 from softmachine.languages.crasp.program import Program
 from softmachine.languages.crasp.terms import Conditional, Count, Maximum, Minimum, NamedTerm, Number, Term
@@ -33,6 +32,7 @@ from softmachine.languages.temporal.formula import (
     subformulas,
 )
 from softmachine.languages.temporal.structure import conjunction, disjunction
+from softmachine.support.errors import ConstructionError
 
 LONGEST = 256
 """A conjunction or disjunction in brackets is not joined with the one around it if that gets more operands."""

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from softmachine.errors import StuckError
 from softmachine.languages.crasp.formula import Comparison, NamedFormula
 from softmachine.languages.crasp.program import ACCEPT, REJECT, Program, formulas_of
 from softmachine.languages.crasp.relation import RELATIONS
 from softmachine.languages.crasp.terms import Conditional, Count, Maximum, Minimum, NamedTerm, Number, Term
 from softmachine.languages.linear import Linear
 from softmachine.languages.temporal.formula import And, Constant, Formula, Iff, Implies, Not, Or, Symbol
+from softmachine.support.errors import StuckError
 
 
 class Evaluation:

@@ -7,13 +7,13 @@ encoding. Both are as long as what a counter machine takes for the run (see
 
 from __future__ import annotations
 
-from softmachine.errors import ConstructionError
 from softmachine.languages.counter.from_turing import counter_machine
 from softmachine.languages.counter.relative import relative_counter_machine
 from softmachine.languages.crasp.from_counter import counter_program
 from softmachine.languages.crasp.program import Program
 from softmachine.languages.crasp.relative import relative_program
 from softmachine.languages.turing import TuringMachine
+from softmachine.support.errors import ConstructionError
 
 
 def bounded_program(machine: TuringMachine) -> Program:

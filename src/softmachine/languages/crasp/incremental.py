@@ -7,11 +7,11 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import islice
 
-from softmachine.errors import UsageError
 from softmachine.languages.crasp.evaluate import stuck
 from softmachine.languages.crasp.program import ACCEPT, REJECT, Program
 from softmachine.languages.crasp.reactions import START, STUCK, Reactions, prepared
 from softmachine.languages.crasp.relation import FARTHEST, row
+from softmachine.support.errors import UsageError
 
 MAX_TOKENS = 10_000_000
 VERDICTS = {ACCEPT: "accept", REJECT: "reject"}

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from softmachine.languages.temporal import mistakes as temporal
 from softmachine.languages.text.mistakes import Case, Mistake, place_of
-from softmachine.text import clipped
+from softmachine.support.text import clipped
 
 if TYPE_CHECKING:
     from collections.abc import Collection

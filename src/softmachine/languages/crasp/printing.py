@@ -9,7 +9,7 @@ from softmachine.languages.crasp.terms import Conditional, Count, Maximum, Minim
 from softmachine.languages.linear import Linear, linear_text
 from softmachine.languages.temporal.formula import subformulas
 from softmachine.languages.temporal.printing import ASCII, Level, Writer, quoted
-from softmachine.views import html_table
+from softmachine.support.notebook_html import html_table
 
 if TYPE_CHECKING:
     from softmachine.languages.crasp.program import Program

@@ -14,7 +14,6 @@ from dataclasses import InitVar, dataclass, field
 from functools import cached_property
 from typing import ClassVar
 
-from softmachine.errors import Place
 from softmachine.languages.crasp.formula import Comparison, NamedFormula
 from softmachine.languages.crasp.printing import program_table
 from softmachine.languages.crasp.relation import RELATIONS
@@ -23,7 +22,8 @@ from softmachine.languages.linear import LARGEST_NUMBER, Linear
 from softmachine.languages.source import OfWords, name_problems, spelled
 from softmachine.languages.temporal.formula import And, Constant, Formula, Iff, Implies, Not, Or, Symbol, subformulas
 from softmachine.languages.text.problems import Problem, invalid
-from softmachine.text import many
+from softmachine.support.errors import Place
+from softmachine.support.text import many
 
 ACCEPT, REJECT = "ACC", "REJ"
 """The tokens that end a run."""

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from enum import StrEnum
 
-from softmachine.errors import InputError, UsageError
+from softmachine.support.errors import InputError, UsageError
 
 
 def beta(x: int) -> str | None:

@@ -23,7 +23,6 @@ The numbers grow as 2^(letters + |w|), and a machine counts them down one by one
 
 from __future__ import annotations
 
-from softmachine.errors import UsageError
 from softmachine.languages.counter import CounterMachine
 from softmachine.languages.crasp.formula import NamedFormula, compare
 from softmachine.languages.crasp.from_counter import Names, simulation, transition_tokens, unique
@@ -32,6 +31,7 @@ from softmachine.languages.crasp.relation import Encoding
 from softmachine.languages.crasp.terms import Count, Term, term
 from softmachine.languages.temporal.formula import TRUE, And, Formula, Not, Symbol
 from softmachine.languages.temporal.structure import disjunction
+from softmachine.support.errors import UsageError
 
 
 def relative_program(

@@ -28,7 +28,6 @@ from collections.abc import Iterator
 from functools import partial
 from typing import TYPE_CHECKING, cast
 
-from softmachine.errors import Place
 from softmachine.languages.crasp.building import Builder
 from softmachine.languages.crasp.mistakes import explain, unknown_name
 from softmachine.languages.crasp.printing import to_text
@@ -44,6 +43,7 @@ from softmachine.languages.text.layout import QUOTED, Statement, Word, split_lin
 from softmachine.languages.text.mistakes import Mistake
 from softmachine.languages.text.problems import refuse
 from softmachine.languages.text.reader import StatementReader
+from softmachine.support.errors import Place
 
 if TYPE_CHECKING:
     from lark.parsers.lalr_interactive_parser import InteractiveParser

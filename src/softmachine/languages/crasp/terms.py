@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
-from softmachine.errors import UsageError
 from softmachine.languages.linear import Linear
+from softmachine.support.errors import UsageError
 
 if TYPE_CHECKING:
     from softmachine.languages.temporal.formula import Formula

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from softmachine.errors import InputError
+from softmachine.support.errors import InputError
 
 LARGEST = 1 << 48
 """Numbers that are larger are refused."""

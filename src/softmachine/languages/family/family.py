@@ -11,10 +11,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import ClassVar
 
-from softmachine.errors import InputError, InvalidError, Place
 from softmachine.languages.circuit import Circuit, Gate, GateKind, evaluate
 from softmachine.languages.family.expressions import Comparison, Expression, value, variables
 from softmachine.languages.source import OfWords, name_problems
+from softmachine.support.errors import InputError, InvalidError, Place
 
 MOST = 1 << 16
 """So many values may indices take, together, while a circuit is made."""

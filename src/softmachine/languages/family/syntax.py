@@ -19,12 +19,12 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, replace
 
-from softmachine.errors import Place, SourceError
 from softmachine.languages.circuit import GateKind
 from softmachine.languages.family.expressions import LEVELS, Comparison, Expression, Log, Number, Operation, Variable
 from softmachine.languages.family.family import KINDS, Family, Indexed, Range, Rule
 from softmachine.languages.formats import Format
 from softmachine.languages.source import check_size, name_of
+from softmachine.support.errors import Place, SourceError
 
 LARGEST_SOURCE = 1 << 16
 """Characters."""

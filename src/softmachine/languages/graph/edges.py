@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import re
 
-from softmachine.errors import Place, SourceError
 from softmachine.languages.formats import Format
 from softmachine.languages.graph.graph import Graph
 from softmachine.languages.source import name_of
+from softmachine.support.errors import Place, SourceError
 
 LINK = "--"
 LARGEST_SOURCE = 1 << 22

@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import ClassVar
 
-from softmachine.errors import InputError, InvalidError, Place
 from softmachine.languages.source import name_problems
-from softmachine.text import many
-from softmachine.views import html_table
+from softmachine.support.errors import InputError, InvalidError, Place
+from softmachine.support.notebook_html import html_table
+from softmachine.support.text import many
 
 MOST_VERTICES = 1 << 12
 """Graphs with more vertices are refused."""

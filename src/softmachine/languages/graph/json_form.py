@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from softmachine.errors import SourceError
 from softmachine.languages.formats import json_format
 from softmachine.languages.graph.graph import Graph
+from softmachine.support.errors import SourceError
 
 
 def graph_from_json(data: Any) -> Graph:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from softmachine.errors import UsageError
 from softmachine.languages.logspace.machine import LEFT, MOVES, RIGHT, Configuration, LogspaceMachine
+from softmachine.support.errors import UsageError
 
 MOST_CONFIGURATIONS = 1_000_000
 """More are not looked at."""

@@ -13,9 +13,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import ClassVar
 
-from softmachine.errors import InvalidError, Place
 from softmachine.languages.source import OfWords, name_problems
-from softmachine.views import html_table
+from softmachine.support.errors import InvalidError, Place
+from softmachine.support.notebook_html import html_table
 
 LEFT, RIGHT = "<", ">"
 """The end marks of both tapes."""

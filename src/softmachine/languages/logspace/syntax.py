@@ -19,10 +19,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from softmachine.errors import Place, SourceError
 from softmachine.languages.formats import Format
 from softmachine.languages.logspace.machine import BLANK, LogspaceMachine, Rule
 from softmachine.languages.source import check_size, name_of
+from softmachine.support.errors import Place, SourceError
 
 ANY = "*"
 ARROW = "->"

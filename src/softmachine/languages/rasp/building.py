@@ -6,9 +6,9 @@ from collections.abc import Hashable
 from dataclasses import fields, is_dataclass
 from itertools import count
 
-from softmachine.errors import Place
 from softmachine.languages.rasp.core import Definition, Node, renamed
 from softmachine.languages.rasp.names import is_name
+from softmachine.support.errors import Place
 
 
 class Builder:

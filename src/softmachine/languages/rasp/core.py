@@ -22,7 +22,7 @@ from enum import Enum, StrEnum
 from fractions import Fraction
 from typing import Final, TypeAlias, Union
 
-from softmachine.errors import Place
+from softmachine.support.errors import Place
 
 
 class Undefined(Enum):

@@ -10,13 +10,13 @@ from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Final, TypeAlias
 
-from softmachine.errors import StuckError
 from softmachine.languages.rasp import core
 from softmachine.languages.rasp.building import distinguished
 from softmachine.languages.rasp.core import UNDEFINED, Definition, Node, Operator, Selector, SequenceOperator, Undefined
 from softmachine.languages.rasp.grouping import Grouped, grouped
 from softmachine.languages.rasp.program import Program
 from softmachine.languages.rasp.values import Result, aggregated, apply, identity
+from softmachine.support.errors import StuckError
 
 Values: TypeAlias = tuple[Result, ...]
 """The value of a sequence operator at every position."""

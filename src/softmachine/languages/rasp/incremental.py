@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass
 
-from softmachine.errors import StuckError, UsageError
 from softmachine.languages.rasp import core
 from softmachine.languages.rasp.core import UNDEFINED, Node, Undefined
 from softmachine.languages.rasp.evaluate import Row, combined, is_paired, looked_up, run, selected_value
 from softmachine.languages.rasp.program import Program
 from softmachine.languages.rasp.values import Result, apply, identity
+from softmachine.support.errors import StuckError, UsageError
 
 
 class Reading:

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import Final
 
-from softmachine.errors import Place
 from softmachine.languages.rasp import core
 from softmachine.languages.rasp.core import Node, Value
 from softmachine.languages.rasp.recording import Recorder
@@ -24,6 +23,7 @@ from softmachine.languages.rasp.trees import At, Expression
 from softmachine.languages.rasp.validation import MOST_DEFINITIONS
 from softmachine.languages.rasp.values import plain
 from softmachine.languages.text.mistakes import Mistake
+from softmachine.support.errors import Place
 
 MOST_STEPS: Final = 200_000
 """So many expressions are evaluated while a text is read."""

@@ -9,7 +9,6 @@ from functools import cached_property
 from itertools import chain
 from typing import Any, ClassVar, Final
 
-from softmachine.errors import Place
 from softmachine.languages.rasp.core import Definition, Length, Node, Repeat, Value
 from softmachine.languages.rasp.expressions import literal
 from softmachine.languages.rasp.inference import infer
@@ -18,6 +17,7 @@ from softmachine.languages.rasp.value_types import Finite, Type
 from softmachine.languages.rasp.values import Result, same, spelled
 from softmachine.languages.source import OfWords, name_problems
 from softmachine.languages.text.problems import Problem, invalid
+from softmachine.support.errors import Place
 
 CAUSAL_LENGTH: Final = "the program is causal, so length is the number of letters up to each position, not of all"
 

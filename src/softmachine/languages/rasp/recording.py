@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import count
 
-from softmachine.errors import Place
 from softmachine.languages.rasp.building import Builder
 from softmachine.languages.rasp.core import Definition, Node, Repeat, operands
 from softmachine.languages.rasp.names import ANONYMOUS, is_name
+from softmachine.support.errors import Place
 
 
 class Recorder:

@@ -19,7 +19,6 @@ from functools import cache
 from importlib.resources import files
 from typing import Final, NoReturn
 
-from softmachine.errors import Place, SoftmachineError
 from softmachine.languages.formats import Format
 from softmachine.languages.rasp.building import distinguished
 from softmachine.languages.rasp.canonical import canonical
@@ -37,6 +36,7 @@ from softmachine.languages.text.grammar import parser
 from softmachine.languages.text.layout import QUOTED_OR_HASH, split_lines, unquote
 from softmachine.languages.text.mistakes import Mistake
 from softmachine.languages.text.problems import Problem, refuse
+from softmachine.support.errors import Place, SoftmachineError
 
 __all__ = ["looks_like", "parse", "to_text"]
 

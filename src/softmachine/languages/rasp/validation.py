@@ -8,13 +8,13 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import Final
 
-from softmachine.errors import Place
 from softmachine.languages.rasp import core
 from softmachine.languages.rasp.core import ARITY, COMPARISONS, Definition, Node, Operator, Value
 from softmachine.languages.rasp.names import NAME, RESERVED, did_you_mean
 from softmachine.languages.rasp.values import identity
 from softmachine.languages.source import is_symbol, name_problems
 from softmachine.languages.text.problems import Problem
+from softmachine.support.errors import Place
 
 MOST_DEFINITIONS: Final = 10_000
 MOST_ROWS: Final = 1 << 14

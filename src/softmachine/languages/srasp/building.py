@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, cast
 
-from softmachine.errors import Place
 from softmachine.languages.linear import Relation
 from softmachine.languages.srasp import expressions as ex
 from softmachine.languages.srasp.expressions import Expression
 from softmachine.languages.srasp.program import Definition
 from softmachine.languages.text.layout import unquote
 from softmachine.languages.text.problems import Problem
+from softmachine.support.errors import Place
 
 if TYPE_CHECKING:
     from lark import Token, Tree

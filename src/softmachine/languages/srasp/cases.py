@@ -7,12 +7,12 @@ from itertools import product
 from math import prod
 from typing import TypeGuard
 
-from softmachine.errors import ConstructionError
 from softmachine.languages.linear import Relation
 from softmachine.languages.srasp import expressions as ex
 from softmachine.languages.srasp.evaluate import Meaning, meaning_of
 from softmachine.languages.srasp.expressions import Expression, Value, children, show
 from softmachine.languages.srasp.program import Program
+from softmachine.support.errors import ConstructionError
 
 MOST_CASES = 1 << 12
 

@@ -6,10 +6,10 @@ from collections import ChainMap
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypeAlias
 
-from softmachine.errors import InputError, UsageError
 from softmachine.languages.srasp import expressions as ex
 from softmachine.languages.srasp.expressions import Expression, Value
 from softmachine.languages.srasp.program import Program
+from softmachine.support.errors import InputError, UsageError
 
 Meaning: TypeAlias = Callable[[int, int], Any]
 """What an expression means: its value for positions i and j. The types were checked when the program was made."""

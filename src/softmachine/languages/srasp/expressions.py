@@ -15,9 +15,9 @@ from dataclasses import dataclass, field, fields, replace
 from enum import StrEnum
 from typing import Any, Literal, TypeAlias, cast
 
-from softmachine.errors import Place
 from softmachine.languages.linear import Relation
 from softmachine.languages.text.layout import quote
+from softmachine.support.errors import Place
 
 Index: TypeAlias = Literal["i", "j"]
 Value: TypeAlias = bool | int | str

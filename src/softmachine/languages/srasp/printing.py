@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from softmachine.languages.srasp.expressions import show
 from softmachine.languages.text.layout import quote
-from softmachine.views import html_table
+from softmachine.support.notebook_html import html_table
 
 if TYPE_CHECKING:
     from softmachine.languages.srasp.program import Program

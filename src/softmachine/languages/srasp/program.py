@@ -13,12 +13,12 @@ from dataclasses import InitVar, dataclass, field
 from functools import cached_property
 from typing import ClassVar
 
-from softmachine.errors import Place
 from softmachine.languages.source import OfWords, name_problems
 from softmachine.languages.srasp.expressions import Expression, Value, depth
 from softmachine.languages.srasp.inference import Inference, Scope, symbol_problem
 from softmachine.languages.srasp.value_types import Kind, Type
 from softmachine.languages.text.problems import Problem, invalid
+from softmachine.support.errors import Place
 
 DEEPEST = 100
 RESERVED = frozenset(

@@ -15,13 +15,13 @@ from dataclasses import dataclass
 from itertools import product
 from typing import TypeAlias
 
-from softmachine.errors import ConstructionError
 from softmachine.languages.linear import Relation
 from softmachine.languages.srasp.cases import Side, compares_integers
 from softmachine.languages.srasp.equality import Equality, separate
 from softmachine.languages.srasp.evaluate import Meaning, meaning_of
 from softmachine.languages.srasp.expressions import Compare, Expression, children, indices, show
 from softmachine.languages.srasp.program import Program
+from softmachine.support.errors import ConstructionError
 
 MOST_EQUALITIES = 6
 MOST_PAIRS = 1 << 18

@@ -20,7 +20,6 @@ import re
 from collections.abc import Iterator
 from functools import partial
 
-from softmachine.errors import Place
 from softmachine.languages.formats import Format
 from softmachine.languages.source import check_size, name_of
 from softmachine.languages.srasp.building import Builder
@@ -32,6 +31,7 @@ from softmachine.languages.text.grammar import parser
 from softmachine.languages.text.layout import QUOTED_OR_HASH, WORD, Statement, split_lines
 from softmachine.languages.text.problems import refuse
 from softmachine.languages.text.reader import StatementReader
+from softmachine.support.errors import Place
 
 __all__ = ["looks_like", "parse", "to_text"]
 

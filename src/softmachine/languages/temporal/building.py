@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from softmachine.errors import InvalidError
 from softmachine.languages.linear import Linear, Number, Relation
 from softmachine.languages.temporal import formula as tl
 from softmachine.languages.temporal.counting import Comparison, Count, LeftCount, Position, Predicate, RightCount
@@ -14,7 +13,8 @@ from softmachine.languages.temporal.mistakes import QUOTE, SYMBOLS, bare_q, unkn
 from softmachine.languages.text.grammar import SumBuilder
 from softmachine.languages.text.layout import ESCAPED
 from softmachine.languages.text.mistakes import Mistake, place_of
-from softmachine.text import clipped
+from softmachine.support.errors import InvalidError
+from softmachine.support.text import clipped
 
 if TYPE_CHECKING:
     from lark import Token

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from functools import partial
 from typing import ClassVar, Generic, TypeAlias
 
-from softmachine.errors import InvalidError
 from softmachine.languages.linear import LARGEST_NUMBER, Linear, Number, Relation, linear_text
 from softmachine.languages.temporal import predicates
 from softmachine.languages.temporal.formula import Formula
 from softmachine.languages.temporal.printing import Level, Writer
+from softmachine.support.errors import InvalidError
 
 
 @dataclass(frozen=True)

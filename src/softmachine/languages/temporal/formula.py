@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import ClassVar
 
-from softmachine.errors import InvalidError, UsageError
 from softmachine.languages.temporal.printing import ASCII, UNICODE, Level, Writer, symbol_text
+from softmachine.support.errors import InvalidError, UsageError
 
 
 class Reading(StrEnum):

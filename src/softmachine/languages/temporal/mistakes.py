@@ -5,11 +5,11 @@ from __future__ import annotations
 from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
-from softmachine.errors import Place, SourceError
 from softmachine.languages.temporal.predicates import RESERVED, predicate_names
 from softmachine.languages.text.mistakes import Case, Explainer, Mistake, Stuck, place_of
 from softmachine.languages.text.problems import columns
-from softmachine.text import clipped
+from softmachine.support.errors import Place, SourceError
+from softmachine.support.text import clipped
 
 if TYPE_CHECKING:
     from lark import Token

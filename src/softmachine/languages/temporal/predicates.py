@@ -20,7 +20,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from math import isqrt
 
-from softmachine.errors import InvalidError, UsageError
+from softmachine.support.errors import InvalidError, UsageError
 
 RESERVED = frozenset({
     "true", "false", "first", "last", "not", "and", "or", "i", "alphabet",

@@ -6,7 +6,7 @@ import re
 from enum import IntEnum
 from typing import TYPE_CHECKING
 
-from softmachine.errors import UsageError
+from softmachine.support.errors import UsageError
 
 if TYPE_CHECKING:
     from softmachine.languages.temporal.formula import Formula

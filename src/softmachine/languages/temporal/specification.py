@@ -7,11 +7,11 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
-from softmachine.errors import InvalidError, Place
 from softmachine.languages.source import OfWords, name_problems
 from softmachine.languages.temporal.formula import Formula, formula_text
 from softmachine.languages.temporal.structure import fragment, symbols
-from softmachine.views import html_table
+from softmachine.support.errors import InvalidError, Place
+from softmachine.support.notebook_html import html_table
 
 
 @dataclass(frozen=True, kw_only=True)

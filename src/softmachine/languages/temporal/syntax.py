@@ -26,7 +26,6 @@ import re
 from collections.abc import Iterable
 from typing import cast
 
-from softmachine.errors import Place
 from softmachine.languages.formats import Format
 from softmachine.languages.source import check_size, name_of
 from softmachine.languages.temporal.building import Builder, unquoted
@@ -37,7 +36,8 @@ from softmachine.languages.temporal.specification import Specification
 from softmachine.languages.temporal.structure import symbols
 from softmachine.languages.text.grammar import parser
 from softmachine.languages.text.mistakes import Mistake
-from softmachine.text import clipped
+from softmachine.support.errors import Place
+from softmachine.support.text import clipped
 
 LONGEST_NAME = 60
 HEADER = re.compile(r"\ufeff?(?:[ \t]*(?:#[^\n]*)?\n)*[ \t]*alphabet(?=\s|$)(?P<letters>[^\n]*)")

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from softmachine.text import clipped
+from softmachine.support.text import clipped
 
 if TYPE_CHECKING:
     from lark import Token, UnexpectedInput

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from unicodedata import combining, east_asian_width
 
-from softmachine.errors import InvalidError, Place, SourceError
+from softmachine.support.errors import InvalidError, Place, SourceError
 
 MOST_REPORTED = 20
 WIDTH = 100

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import ClassVar
 
-from softmachine.errors import Place
 from softmachine.languages.text.layout import Statement, Word, unquote
 from softmachine.languages.text.mistakes import Mistake
 from softmachine.languages.text.problems import MOST_REPORTED, Problem
+from softmachine.support.errors import Place
 
 
 class StatementReader:

@@ -11,10 +11,10 @@ import re
 from collections.abc import Iterator
 from string import ascii_uppercase, digits
 
-from softmachine.errors import Place, SourceError
 from softmachine.languages.formats import Format, refuse
 from softmachine.languages.source import check_size, name_of
 from softmachine.languages.turing.machine import Rule, Tape, TuringMachine
+from softmachine.support.errors import Place, SourceError
 
 HALT = "Z"
 MISSING = "---"

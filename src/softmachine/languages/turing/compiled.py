@@ -9,11 +9,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from softmachine.jit import machine_code
 from softmachine.languages.turing.configuration import Action, Configuration
 from softmachine.languages.turing.long_tape import LongTape
 from softmachine.languages.turing.machine import MOVES, Rule, Tape, TuringMachine
-from softmachine.packed import Coded
+from softmachine.support.jit import machine_code
+from softmachine.support.token_array import Coded
 
 CHUNK = 1 << 22
 """So many steps at most are made before Python gets a chance to see that the user wants to stop."""

@@ -11,10 +11,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from softmachine.errors import UsageError
 from softmachine.languages.turing.configuration import Action, Configuration, Contents
 from softmachine.languages.turing.machine import Tape, TuringMachine, Verdict
-from softmachine.packed import Codes
+from softmachine.support.errors import UsageError
+from softmachine.support.token_array import Codes
 
 PLAIN_STEPS, PLAIN_STEPS_WITH_NUMBA = 20_000, 1_000
 """So many steps are made here before the compiled loop takes over: short runs never pay for its start. It takes less

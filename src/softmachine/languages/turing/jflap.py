@@ -12,11 +12,11 @@ import warnings
 from collections.abc import Iterator
 from html import escape
 
-from softmachine.errors import Place, SourceError
 from softmachine.languages.formats import Format, refuse
 from softmachine.languages.source import check_size, name_of
 from softmachine.languages.turing.machine import MOVES, Rule, Tape, TuringMachine
 from softmachine.languages.turing.xml_nodes import XmlNode, read_xml
+from softmachine.support.errors import Place, SourceError
 
 BLANK = "□"
 MOST_TAPES = 5

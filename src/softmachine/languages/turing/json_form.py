@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from softmachine.errors import SourceError
 from softmachine.languages.formats import json_format
 from softmachine.languages.turing.machine import Rule, Tape, TuringMachine
+from softmachine.support.errors import SourceError
 
 
 def machine_to_json(machine: TuringMachine) -> dict[str, object]:

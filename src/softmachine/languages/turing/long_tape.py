@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from softmachine.languages.turing.configuration import Cells, Contents
-from softmachine.packed import Coded
+from softmachine.support.token_array import Coded
 
 PIECE = 1 << 20
 """So many cells are looked at together."""

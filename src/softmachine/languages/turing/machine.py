@@ -9,10 +9,10 @@ from enum import StrEnum
 from functools import cached_property
 from typing import ClassVar
 
-from softmachine.errors import InvalidError, Place
 from softmachine.languages.source import OfWords, is_symbol, name_problems
-from softmachine.packed import Codes
-from softmachine.views import html_table
+from softmachine.support.errors import InvalidError, Place
+from softmachine.support.notebook_html import html_table
+from softmachine.support.token_array import Codes
 
 MOVES: Mapping[str, int] = {"L": -1, "S": 0, "R": +1}
 MOST_COLUMNS = 24

@@ -7,7 +7,7 @@ from itertools import accumulate
 
 from softmachine.languages.turing.configuration import Action, Configuration
 from softmachine.languages.turing.machine import MOVES, TuringMachine
-from softmachine.text import printable
+from softmachine.support.text import printable
 
 WINDOW = 30
 """So many cells to each side of the head are shown."""

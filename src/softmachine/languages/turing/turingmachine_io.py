@@ -19,12 +19,12 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from softmachine.errors import Place
 from softmachine.languages.formats import Format
 from softmachine.languages.source import check_size, name_of
 from softmachine.languages.turing.machine import Rule, Tape, TuringMachine
 from softmachine.languages.turing.turingmachine_io_writer import to_text
 from softmachine.languages.turing.yaml_nodes import YamlNode, read_embedded, read_yaml
+from softmachine.support.errors import Place
 
 __all__ = ["looks_like", "parse", "to_text"]
 

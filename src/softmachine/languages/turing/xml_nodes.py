@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from softmachine.errors import Place, SourceError
+from softmachine.support.errors import Place, SourceError
 
 DEEPEST = 32
 

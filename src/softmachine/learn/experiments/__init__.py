@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from softmachine.errors import UsageError
 from softmachine.learn.experiments import depth_or_precision, softmax_turing_complete
 from softmachine.learn.runs import Record
 from softmachine.learn.settings import Setting
+from softmachine.support.errors import UsageError
 
 SCALES = ("small", "medium", "paper")
 """What a laptop does within two hours, what it does in a night, and what needs a GPU."""

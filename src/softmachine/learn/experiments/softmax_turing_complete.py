@@ -23,7 +23,7 @@ from softmachine.learn.settings import Schedule, Setting
 from softmachine.learn.tables import aligned, ends, measured, named, settings_of
 from softmachine.learn.tasks import grid, task_for
 from softmachine.sources import read_source
-from softmachine.text import many
+from softmachine.support.text import many
 
 ABOUT = "Which position encoding lets unary and binary number theory go on to longer words? (ICLR 2026)"
 

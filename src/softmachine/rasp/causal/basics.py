@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from softmachine.errors import UsageError
 from softmachine.languages.rasp.core import Reduction
 from softmachine.languages.rasp.program import Program
 from softmachine.rasp import programs
@@ -13,6 +12,7 @@ from softmachine.rasp.causal.sequence import Sequence, chosen, integers, pointwi
 from softmachine.rasp.expressions import described
 from softmachine.rasp.selectors import Aggregate, Comparison, Select, Selector, SelectorWidth
 from softmachine.rasp.sequences import SOp, tokens
+from softmachine.support.errors import UsageError
 
 
 def program(

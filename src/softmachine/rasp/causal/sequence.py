@@ -7,7 +7,6 @@ from collections.abc import Callable, Mapping
 from collections.abc import Sequence as Collection
 from typing import Any, Final, NoReturn
 
-from softmachine.errors import UsageError
 from softmachine.languages.rasp import core
 from softmachine.languages.rasp.core import Operator, Value
 from softmachine.languages.rasp.value_types import Ratio
@@ -16,6 +15,7 @@ from softmachine.rasp.draft import Column, Draft
 from softmachine.rasp.elementary import Elementary
 from softmachine.rasp.expressions import Expression, described, usage
 from softmachine.rasp.sequences import Full, SOp, elementwise
+from softmachine.support.errors import UsageError
 
 
 class Sequence(SOp):

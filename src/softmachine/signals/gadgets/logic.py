@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from softmachine.errors import ConstructionError
 from softmachine.signals.kinds import BIT, exactly, union
 from softmachine.signals.primitives import named, relu
 from softmachine.signals.signal import Signal, stack
-from softmachine.transformer.bounds import Bound
+from softmachine.support.errors import ConstructionError
+from softmachine.support.polynomial import Bound
 
 
 def all_of(name: str, *bits: Signal) -> Signal:

@@ -6,11 +6,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from softmachine.errors import ConstructionError
 from softmachine.signals.gadgets.logic import all_of
 from softmachine.signals.kinds import BIT
 from softmachine.signals.primitives import named
 from softmachine.signals.signal import Affine, Signal
+from softmachine.support.errors import ConstructionError
 
 
 @dataclass(frozen=True)

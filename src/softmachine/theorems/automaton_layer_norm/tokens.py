@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from softmachine.codec import Word
-from softmachine.errors import ConstructionError
 from softmachine.languages.turing import TuringMachine
+from softmachine.support.errors import ConstructionError
 from softmachine.theorems.shared.recogniser import StartedCodec
 
 ACCEPTS, REJECTS = "accept", "reject"

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from softmachine.languages.turing import MOVES, TuringMachine
 from softmachine.languages.turing.compiled import Running, fits
-from softmachine.packed import Coded
+from softmachine.support.token_array import Coded
 from softmachine.theorems.chapter_8_summary.place import SUMMARY, Begin, Column, Place
 
 PIECE = 1 << 20

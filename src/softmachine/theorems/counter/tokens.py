@@ -22,7 +22,7 @@ from softmachine.languages.crasp import ACCEPT, REJECT, Program
 from softmachine.languages.crasp.from_counter import counter_program, transition_tokens
 from softmachine.languages.crasp.incremental import VERDICTS
 from softmachine.languages.scene import Counters, Scene, Stretch
-from softmachine.packed import Codes
+from softmachine.support.token_array import Codes
 from softmachine.theorems.crasp.tokens import CraspCodec
 
 

@@ -6,11 +6,11 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 
-from softmachine.errors import ConstructionError
 from softmachine.languages.crasp import Comparison, Count, counted
 from softmachine.languages.crasp.relation import row
 from softmachine.languages.temporal import And, Constant, Formula, Not, Or
 from softmachine.signals import Signal, attend, constant, stack
+from softmachine.support.errors import ConstructionError
 from softmachine.theorems.crasp.sums import SHARE, CountSum, Names
 from softmachine.theorems.crasp.truth import Truth
 from softmachine.transformer.attention import AVERAGE_HARD, Weighting, softmax

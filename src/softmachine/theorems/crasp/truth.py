@@ -14,7 +14,7 @@ from softmachine.languages.temporal import And, Constant, Formula, Not, Or, Symb
 from softmachine.signals import Signal, constant, named, norm, relu, stack, step
 from softmachine.signals.gadgets.integers import by_signs
 from softmachine.signals.kinds import BIT, SHARES, Kind
-from softmachine.transformer.bounds import Bound
+from softmachine.support.polynomial import Bound
 
 HALF = Fraction(1, 2)
 STEEPNESS = 4

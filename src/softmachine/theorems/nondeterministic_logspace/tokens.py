@@ -9,11 +9,11 @@ from functools import cached_property
 from itertools import product
 
 from softmachine.codec import Prompt, Word
-from softmachine.errors import ConstructionError
 from softmachine.languages.graph import Graph, to_text
 from softmachine.languages.logspace import Configuration, LogspaceMachine, accepts, following
 from softmachine.languages.logspace.machine import BLANK, LEFT, RIGHT
-from softmachine.text import many
+from softmachine.support.errors import ConstructionError
+from softmachine.support.text import many
 from softmachine.theorems.configuration_graph.tokens import AcceptanceCodec
 from softmachine.theorems.connectivity.theorem import MOST_VERTICES, positions
 from softmachine.theorems.shared.one_length import of_length

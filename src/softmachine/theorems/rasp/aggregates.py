@@ -6,12 +6,13 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
-from softmachine.errors import ConstructionError
 from softmachine.languages.rasp.core import Reduction
 from softmachine.languages.rasp.values import is_number
 from softmachine.signals import Signal, named, position, stack
 from softmachine.signals.gadgets import all_of
 from softmachine.signals.kinds import BIT, Kind, integer
+from softmachine.support.errors import ConstructionError
+from softmachine.support.polynomial import Bound
 from softmachine.theorems.rasp.arithmetic import as_ratio
 from softmachine.theorems.rasp.categories import Categories
 from softmachine.theorems.rasp.heads import HALF, Addend
@@ -19,7 +20,6 @@ from softmachine.theorems.rasp.numbers import both
 from softmachine.theorems.rasp.selectors import Grid, Product, Selector
 from softmachine.theorems.rasp.values import Category, Number, Ratio, Value, numeric
 from softmachine.transformer.attention import Mask
-from softmachine.transformer.bounds import Bound
 
 MOST_ADDEND = 16
 """Sums of larger integers are not made unasked: they take a head for each multiple."""

@@ -7,11 +7,11 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import lcm
 
-from softmachine.errors import ConstructionError, Remedy
 from softmachine.languages.rasp.core import Operator
 from softmachine.signals import Signal, named, relu
 from softmachine.signals.gadgets import all_of
 from softmachine.signals.kinds import BIT
+from softmachine.support.errors import ConstructionError, Remedy
 from softmachine.theorems.rasp.numbers import Finder, both
 from softmachine.theorems.rasp.tables import MOST_ROWS, Tables
 from softmachine.theorems.rasp.values import Category, Number, Ratio, Value, one_hot

@@ -7,7 +7,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
-from softmachine.errors import ConstructionError, Place
 from softmachine.languages.rasp import core
 from softmachine.languages.rasp.core import UNDEFINED, Definition, Operator
 from softmachine.languages.rasp.counting import counted
@@ -20,6 +19,8 @@ from softmachine.languages.rasp.values import apply, identity, is_number
 from softmachine.signals import Signal, stack
 from softmachine.signals.kinds import BIT, integer
 from softmachine.signals.signal import Affine
+from softmachine.support.errors import ConstructionError, Place
+from softmachine.support.polynomial import Bound
 from softmachine.theorems.rasp.aggregates import Aggregates
 from softmachine.theorems.rasp.frame import Frame, Line
 from softmachine.theorems.rasp.heads import Heads
@@ -40,7 +41,6 @@ from softmachine.theorems.rasp.values import (
     partial,
 )
 from softmachine.transformer.attention import Mask
-from softmachine.transformer.bounds import Bound
 
 NONE = "there is no construction for"
 MOST_COMPARED = 64

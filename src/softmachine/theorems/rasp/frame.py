@@ -11,8 +11,8 @@ from fractions import Fraction
 
 from softmachine.signals import Signal, position
 from softmachine.signals.kinds import BIT
+from softmachine.support.polynomial import Bound
 from softmachine.transformer.attention import Mask
-from softmachine.transformer.bounds import Bound
 from softmachine.transformer.features import I_SQUARED, INVERSE, LENGTH, Feature, I, Monomial, N
 from softmachine.transformer.wired_features import Somewhere, Table
 

@@ -10,16 +10,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from softmachine.errors import ConstructionError
 from softmachine.signals import Signal, attend, constant, named, position, stack
 from softmachine.signals.gadgets import mean, select
 from softmachine.signals.kinds import BIT, Kind
+from softmachine.support.errors import ConstructionError
+from softmachine.support.polynomial import Bound
 from softmachine.theorems.rasp.frame import Line
 from softmachine.theorems.rasp.numbers import Finder
 from softmachine.theorems.rasp.selectors import Grid, Pairing, Product, Selector
 from softmachine.theorems.rasp.values import Number, line_number
 from softmachine.transformer.attention import Mask
-from softmachine.transformer.bounds import Bound
 from softmachine.transformer.features import I_SQUARED, INVERSE, Feature, I
 
 HALF = Fraction(1, 2)

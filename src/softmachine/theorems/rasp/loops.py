@@ -10,7 +10,6 @@ from collections.abc import Mapping
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from softmachine.errors import ConstructionError
 from softmachine.languages.rasp import core
 from softmachine.languages.rasp.value_types import Finite, Integer, Type
 from softmachine.languages.rasp.values import identity
@@ -18,9 +17,10 @@ from softmachine.signals import Signal, loop, named, stack
 from softmachine.signals.gadgets import all_of, any_of, rounded
 from softmachine.signals.kinds import BIT, Kind, integer
 from softmachine.signals.signal import Affine
+from softmachine.support.errors import ConstructionError
+from softmachine.support.polynomial import Bound
 from softmachine.theorems.rasp.selectors import Grid, Product
 from softmachine.theorems.rasp.values import Category, Number, Value, numeric, one_hot
-from softmachine.transformer.bounds import Bound
 from softmachine.transformer.features import LENGTH, Feature
 
 if TYPE_CHECKING:

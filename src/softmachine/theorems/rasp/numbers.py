@@ -11,16 +11,16 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import ceil
 
-from softmachine.errors import ConstructionError
 from softmachine.signals import Signal, attend, constant, named, position, relu, stack
 from softmachine.signals.gadgets import gate, select
 from softmachine.signals.gadgets.integers import by_signs, compared, counted
 from softmachine.signals.gadgets.logic import all_of
 from softmachine.signals.kinds import BIT, Kind, integer
 from softmachine.signals.primitives import Fall
+from softmachine.support.errors import ConstructionError
+from softmachine.support.polynomial import Bound
 from softmachine.theorems.rasp.frame import FIRST, Frame, Line
 from softmachine.theorems.rasp.values import Number, Ratio
-from softmachine.transformer.bounds import Bound
 from softmachine.transformer.features import I_SQUARED, INVERSE, Bit, Feature, I, N
 
 MOST_PIECES = 64

@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 from fractions import Fraction
 
-from softmachine.errors import ConstructionError
 from softmachine.languages.rasp.values import is_number, spelled
 from softmachine.signals import Signal, constant
 from softmachine.signals.gadgets import all_of
 from softmachine.signals.gadgets.integers import compared
 from softmachine.signals.kinds import BIT
 from softmachine.signals.signal import Affine
+from softmachine.support.errors import ConstructionError
 from softmachine.theorems.rasp.answers import LESS, MORE, OTHER, Answers
 from softmachine.theorems.rasp.build import Build
 from softmachine.theorems.rasp.frame import Line

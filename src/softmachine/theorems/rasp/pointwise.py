@@ -7,18 +7,18 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import lcm, prod
 
-from softmachine.errors import ConstructionError
 from softmachine.languages.rasp import core
 from softmachine.languages.rasp.core import UNDEFINED, Operator
 from softmachine.languages.rasp.values import apply, identity, is_number, truth
 from softmachine.signals import Signal, constant, named
 from softmachine.signals.gadgets import all_of, select
 from softmachine.signals.kinds import BIT, Kind
+from softmachine.support.errors import ConstructionError
+from softmachine.support.polynomial import Bound
 from softmachine.theorems.rasp.arithmetic import Arithmetic, OpaqueError, as_ratio, opaque
 from softmachine.theorems.rasp.numbers import both
 from softmachine.theorems.rasp.tables import MOST_ROWS
 from softmachine.theorems.rasp.values import Category, Number, Ratio, Value, numeric, one_hot
-from softmachine.transformer.bounds import Bound
 
 RELATIONS = {
     Operator.EQUAL: "=", Operator.UNEQUAL: "!=", Operator.LESS: "<", Operator.AT_MOST: "<=",

@@ -11,9 +11,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations, starmap
 
-from softmachine.errors import ConstructionError
 from softmachine.signals import Signal
 from softmachine.signals.kinds import BIT
+from softmachine.support.errors import ConstructionError
 from softmachine.theorems.rasp.values import Number
 from softmachine.transformer.attention import Mask
 

@@ -8,7 +8,6 @@ from fractions import Fraction
 from itertools import product
 from math import prod
 
-from softmachine.errors import ConstructionError, Remedy
 from softmachine.languages.rasp import core
 from softmachine.languages.rasp.core import UNDEFINED, Undefined
 from softmachine.languages.rasp.values import Result, identity
@@ -16,6 +15,7 @@ from softmachine.signals import Signal, named
 from softmachine.signals.gadgets import all_of
 from softmachine.signals.kinds import BIT
 from softmachine.signals.signal import Affine
+from softmachine.support.errors import ConstructionError, Remedy
 from softmachine.theorems.rasp.numbers import Finder
 from softmachine.theorems.rasp.values import Category, one_hot, shown
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from softmachine.errors import OutgrownError
-from softmachine.text import many
+from softmachine.support.errors import OutgrownError
+from softmachine.support.text import many
 
 
 def of_length(word: tuple[str, ...], length: int) -> tuple[str, ...]:

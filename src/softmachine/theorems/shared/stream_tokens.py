@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from itertools import product
 
 from softmachine.codec import Prompt, Word
-from softmachine.errors import InputError, OutgrownError
 from softmachine.languages.turing import Action, Configuration, Reason, Verdict, step
+from softmachine.support.errors import InputError, OutgrownError
 from softmachine.theorems.shared.turing_tokens import (
     Begin,
     Given,

@@ -10,7 +10,6 @@ from itertools import product
 from typing import ClassVar, Generic, TypeVar
 
 from softmachine.codec import DecoderCodec, Outcome, Word
-from softmachine.errors import InputError
 from softmachine.languages.scene import Scene, Stretch, Tapes
 from softmachine.languages.turing import (
     MOVES,
@@ -24,7 +23,8 @@ from softmachine.languages.turing import (
     replay,
 )
 from softmachine.languages.turing.picture import trace_lines
-from softmachine.packed import Coded, Codes
+from softmachine.support.errors import InputError
+from softmachine.support.token_array import Coded, Codes
 from softmachine.theorems.cost import Expression, Term, either, parameter
 
 VERDICTS = {Verdict.ACCEPT: "ACC", Verdict.REJECT: "REJ", Verdict.HALT: "HALT"}

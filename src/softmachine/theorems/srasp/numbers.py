@@ -10,13 +10,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
-from softmachine.errors import ConstructionError
 from softmachine.signals import Signal, attend, constant, named, position, stack
 from softmachine.signals.gadgets import select
 from softmachine.signals.kinds import Kind, integer, real
 from softmachine.signals.primitives import Fall
+from softmachine.support.errors import ConstructionError
+from softmachine.support.polynomial import Bound
 from softmachine.transformer.attention import AVERAGE_HARD, Mask, Weighting, softmax
-from softmachine.transformer.bounds import Bound
 from softmachine.transformer.features import I_SQUARED, INVERSE, LENGTH, Feature, I, N
 
 MOST_PIECES = 64

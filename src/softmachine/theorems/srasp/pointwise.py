@@ -6,7 +6,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from softmachine.errors import ConstructionError
 from softmachine.languages.linear import Relation
 from softmachine.languages.srasp import Kind, Program
 from softmachine.languages.srasp.expressions import (
@@ -29,6 +28,7 @@ from softmachine.signals.gadgets import all_of, any_of, exclusive_or, select
 from softmachine.signals.gadgets.integers import compared
 from softmachine.signals.kinds import BIT
 from softmachine.signals.signal import Affine
+from softmachine.support.errors import ConstructionError
 from softmachine.theorems.srasp.numbers import Finder, Number, choose_constants, whole
 
 Value: TypeAlias = Signal | Number

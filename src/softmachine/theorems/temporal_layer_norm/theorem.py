@@ -24,7 +24,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 
-from softmachine.errors import ConstructionError, Remedy
 from softmachine.languages import temporal as logic
 from softmachine.languages.linear import Linear, Relation
 from softmachine.languages.temporal import Formula, Specification
@@ -33,6 +32,7 @@ from softmachine.signals.gadgets import gate
 from softmachine.signals.gadgets.hashing import look_up
 from softmachine.signals.gadgets.integers import by_signs
 from softmachine.signals.kinds import BIT
+from softmachine.support.errors import ConstructionError, Remedy
 from softmachine.theorems.cost import Cost
 from softmachine.theorems.temporal.cost import COUNTS, PREDICATES, WIDTH
 from softmachine.theorems.temporal.induction import program_of

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from softmachine.codec import AnsweringCodec, Interface, Outcome, Prompt, Word
-from softmachine.errors import ConstructionError
 from softmachine.languages.circuit import Basis, Circuit
 from softmachine.languages.family import Family
 from softmachine.languages.scene import Scene, Stretch
-from softmachine.text import many
+from softmachine.support.errors import ConstructionError
+from softmachine.support.text import many
 from softmachine.theorems.circuit.tokens import wire_values, wires_scene
 from softmachine.theorems.circuit_evaluator.tokens import (
     ARGUMENT,

@@ -16,7 +16,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
-from softmachine.errors import ConstructionError
+from softmachine.support.errors import ConstructionError
 from softmachine.transformer.attention import AVERAGE_HARD, Mask
 from softmachine.transformer.features import Feature, ceil_log2
 from softmachine.transformer.rewriting.reach import Reach, largest_score, reach

@@ -25,7 +25,7 @@ from dataclasses import replace
 from fractions import Fraction
 from itertools import count
 
-from softmachine.errors import ConstructionError, UsageError
+from softmachine.support.errors import ConstructionError, UsageError
 from softmachine.transformer.attention import softmax
 from softmachine.transformer.features import ceil_log2
 from softmachine.transformer.weights import Block, Head, Layer, Transformer

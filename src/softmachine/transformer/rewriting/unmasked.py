@@ -18,7 +18,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
-from softmachine.errors import ConstructionError
+from softmachine.support.errors import ConstructionError
 from softmachine.transformer.attention import AVERAGE_HARD, Mask
 from softmachine.transformer.features import Feature, Relation, ceil_log2
 from softmachine.transformer.rewriting.reach import Reach, largest_score, reach

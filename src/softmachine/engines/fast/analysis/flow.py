@@ -14,9 +14,9 @@ from functools import cached_property
 from typing import Literal
 
 from softmachine.engines.fast.analysis.forms import ZERO, Form, applied, atom, combination, of_tokens
-from softmachine.errors import UsageError
-from softmachine.estimates import Estimate, allow
-from softmachine.text import many
+from softmachine.support.errors import UsageError
+from softmachine.support.estimates import Estimate, allow
+from softmachine.support.text import many
 from softmachine.transformer.attention import Mask, Weighting
 from softmachine.transformer.features import Feature, Relation
 from softmachine.transformer.weights import AffineMap, FeedForward, Head, Layer, Transformer

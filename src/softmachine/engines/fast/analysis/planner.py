@@ -32,7 +32,7 @@ from softmachine.engines.fast.analysis.plans import (
     Served,
     Uniform,
 )
-from softmachine.text import many
+from softmachine.support.text import many
 from softmachine.transformer.attention import Choice, Mask
 from softmachine.transformer.features import I_SQUARED, Distance, I, Relation
 

@@ -33,7 +33,7 @@ from softmachine.engines.fast.codegen.serving import HeadWriter
 from softmachine.engines.fast.codegen.tail import Tail, tail_of
 from softmachine.engines.fast.indexes.memory import Memory
 from softmachine.engines.fast.indexes.storages import Storage
-from softmachine.text import many
+from softmachine.support.text import many
 
 MOST_LINES, MOST_CHARACTERS = 5_000, 80_000
 """Longer code is not compiled: that would take minutes."""

@@ -12,7 +12,7 @@ from softmachine.engines.fast.analysis.grids import SAFE
 from softmachine.engines.fast.indexes.finding import AVERAGE, LEFTMOST
 from softmachine.engines.fast.indexes.groups import add, compared, integer, score
 from softmachine.engines.fast.indexes.kernels import LIMIT, Integers, kernel
-from softmachine.errors import PrecisionError, Remedy
+from softmachine.support.errors import PrecisionError, Remedy
 from softmachine.transformer.features import Relation
 
 TABULATED, WANTED, OVER = 0, 1, 2

@@ -17,7 +17,7 @@ from softmachine.engines.fast.analysis.grids import HORIZON, SAFE, feature_numbe
 from softmachine.engines.fast.indexes.dense import OVER, TABULATED, WANTED, tabulate
 from softmachine.engines.fast.indexes.groups import ALONE, COUNT, FIRST, GROUPS, INSERTED, LAST, LATEST, rehash
 from softmachine.engines.fast.indexes.kernels import Integers
-from softmachine.errors import PrecisionError, Remedy
+from softmachine.support.errors import PrecisionError, Remedy
 from softmachine.transformer.features import Feature, Relation
 
 START = 64

@@ -11,11 +11,11 @@ import time
 from collections.abc import Callable, Generator, Iterator, Mapping
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
 
-from softmachine.errors import MismatchError, WorkersError
-from softmachine.progress import Tell, nobody
-from softmachine.workers.crew import Crew, Processes
-from softmachine.workers.journal import Journal
-from softmachine.workers.part import Part, Work, done
+from softmachine.support.errors import MismatchError, WorkersError
+from softmachine.support.parallel.executors import Crew, Processes
+from softmachine.support.parallel.journal import Journal
+from softmachine.support.parallel.part import Part, Work, done
+from softmachine.support.progress import Tell, nobody
 
 A_WHILE = 2.0
 """A part should take so many seconds."""

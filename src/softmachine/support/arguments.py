@@ -16,8 +16,8 @@ from pathlib import Path
 from sys import float_info
 from typing import Any, TypeVar, cast
 
-from softmachine.errors import UsageError
-from softmachine.text import SURROGATE, clipped
+from softmachine.support.errors import UsageError
+from softmachine.support.text import SURROGATE, clipped
 
 MAX_INTEGER = 2**63 - 1
 """The largest length, count or scale: saved models store 64-bit integers, and error bounds stay finite in floats."""

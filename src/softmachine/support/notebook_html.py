@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from html import escape
 
-from softmachine.text import printable
+from softmachine.support.text import printable
 
 _FACE = "font-family:ui-monospace,'DejaVu Sans Mono',Menlo,Consolas,monospace;font-size:13px;line-height:1.35"
 _CARD = f"{_FACE};max-width:100%;overflow-x:auto;border:1px solid rgba(128,128,128,.5);border-radius:4px"

@@ -14,9 +14,9 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import TypeVar
 
-from softmachine.errors import EffortError, Remedy
-from softmachine.memory import free_memory
-from softmachine.progress import Tell, nobody
+from softmachine.support.errors import EffortError, Remedy
+from softmachine.support.memory import free_memory
+from softmachine.support.progress import Tell, nobody
 
 MOST_SECONDS = 600.0
 """Longer work is refused."""

@@ -2,7 +2,8 @@
 
 The first line says which sweep it is, by which version, of which weights. Each further line is a part, with a digest.
 Only a file that begins as one of ours, about the same sweep, is ever added to; one that is damaged is refused, and left
-as it is. The file is append-only (:class:`softmachine.files.Log`): a last line that a crash has torn is overwritten.
+as it is. The file is append-only (:class:`softmachine.support.files.Log`): a last line that a crash has torn is
+overwritten.
 """
 
 from __future__ import annotations
@@ -12,9 +13,9 @@ from collections.abc import Mapping
 from hashlib import sha256
 from pathlib import Path
 
-from softmachine.errors import Place, SourceError, UsageError
-from softmachine.files import Log
-from softmachine.workers.part import Json, Part
+from softmachine.support.errors import Place, SourceError, UsageError
+from softmachine.support.files import Log
+from softmachine.support.parallel.part import Json, Part
 
 FORMAT, VERSION = "softmachine-journal", 1
 

@@ -8,8 +8,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, TypedDict
 
-from softmachine.errors import UsageError
-from softmachine.files import new_file, require_new
+from softmachine.support.errors import UsageError
+from softmachine.support.files import new_file, require_new
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -25,7 +25,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path, PurePosixPath
 
-from softmachine.errors import Remedy, UsageError
+from softmachine.support.errors import Remedy, UsageError
 
 MARK = "softmachine.json"
 """The file that makes a folder one of ours: the first to be moved out, and the last to be moved in."""

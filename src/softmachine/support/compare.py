@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from softmachine.packed import Coded, Codes
+from softmachine.support.token_array import Coded, Codes
 
 if TYPE_CHECKING:
     import numpy as np

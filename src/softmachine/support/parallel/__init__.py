@@ -4,9 +4,9 @@
 done is kept in a :class:`.journal.Journal`, if somebody wants to go on with it later. See ``docs/cluster.md``.
 """
 
-from softmachine.workers.crew import Cluster, Crew, Processes, crew_of, hired, hiring
-from softmachine.workers.in_parts import parts
-from softmachine.workers.journal import Journal
-from softmachine.workers.part import Json, Part, Work
+from softmachine.support.parallel.executors import Cluster, Crew, Processes, crew_of, hired, hiring
+from softmachine.support.parallel.journal import Journal
+from softmachine.support.parallel.ordered_map import parts
+from softmachine.support.parallel.part import Json, Part, Work
 
 __all__ = ["Cluster", "Crew", "Journal", "Json", "Part", "Processes", "Work", "crew_of", "hired", "hiring", "parts"]

@@ -7,7 +7,7 @@ from fractions import Fraction
 from functools import cached_property
 from itertools import zip_longest
 
-from softmachine.text import sign
+from softmachine.support.text import sign
 
 
 def whole(number: Fraction) -> Fraction | int:

@@ -13,7 +13,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from softmachine.errors import UsageError, WorkersError
+from softmachine.support.errors import UsageError, WorkersError
 
 if TYPE_CHECKING:
     from distributed import Client
