@@ -15,7 +15,7 @@ import time
 from rich.console import Console
 from rich.table import Table
 
-from softmachine import zoo
+from softmachine.languages import zoo
 from softmachine.languages.counter import CounterMachine, counter_machine, execute_from, parse
 from softmachine.languages.turing import TuringMachine
 

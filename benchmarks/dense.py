@@ -17,13 +17,13 @@ from rich.console import Console
 from rich.table import Table
 
 import softmachine as sm
-from softmachine import zoo
 from softmachine.arithmetic import nearest
 from softmachine.arithmetic.floating import Float
 from softmachine.codec import DecoderCodec, SegmentedCodec
 from softmachine.engines.dense import decode as decoding
 from softmachine.engines.dense.engine import DenseEngine
 from softmachine.engines.dense.segments import decode_segments
+from softmachine.languages import zoo
 from softmachine.languages.turing import TuringMachine, execute
 from softmachine.model import Model
 from softmachine.support.errors import ConstructionError

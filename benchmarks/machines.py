@@ -26,9 +26,9 @@ from rich.console import Console
 from rich.table import Table
 
 import softmachine as sm
-from softmachine import zoo
 from softmachine.codec import DecoderCodec
 from softmachine.engines.fast import FastEngine
+from softmachine.languages import zoo
 from softmachine.languages.turing import TuringMachine, execute
 
 LINEAR = 500_000

@@ -25,8 +25,7 @@ from rich.console import Console
 from rich.table import Table
 
 import softmachine as sm
-from softmachine import zoo
-from softmachine.languages import rasp
+from softmachine.languages import rasp, zoo
 
 LOOPS = ("addition-loop-rasp", "parity-loop-rasp", "sort-loop-rasp", "subleq-rasp")
 OTHERS = {"length-rasp": "make_length", "histogram-rasp": "make_hist", "reverse-rasp": "make_reverse"}

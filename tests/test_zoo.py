@@ -12,11 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import softmachine as sm
-from softmachine import zoo
-from softmachine.languages import counter, formats
+from softmachine.languages import counter, formats, zoo
 from softmachine.languages.circuit import Circuit, equivalent
 from softmachine.languages.turing import Configuration, Reason, Rule, TuringMachine, execute, step
-from softmachine.zoo import Entry, Sample
+from softmachine.languages.zoo import Entry, Sample
 from tests.models import model_of
 
 ENTRIES = {entry.name: entry for entry in zoo.entries() if entry.file.startswith("turing/")}

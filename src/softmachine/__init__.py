@@ -31,9 +31,9 @@ if TYPE_CHECKING:
         soften,
     )
     from softmachine.engines.result import Run
+    from softmachine.languages.rasp.python.foreign import from_tracr
     from softmachine.languages.turing import Rule, Tape, TuringMachine
     from softmachine.model import Model
-    from softmachine.rasp.foreign import from_tracr
     from softmachine.support.errors import SoftmachineError
     from softmachine.theorems.theorem import Theorem
     from softmachine.transformer.weights import Transformer
@@ -76,7 +76,7 @@ _HOMES = {
     "Model": "softmachine.model",
     "Theorem": "softmachine.theorems.theorem",
     "Transformer": "softmachine.transformer.weights",
-    "from_tracr": "softmachine.rasp.foreign",
+    "from_tracr": "softmachine.languages.rasp.python.foreign",
 }
 """Where public names are that are not in ``softmachine.api``."""
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from softmachine import zoo
-from softmachine.languages import formats
+from softmachine.languages import formats, zoo
 from softmachine.languages.source import Source
 from softmachine.support.errors import Place, SourceError
 from softmachine.theorems import own_source

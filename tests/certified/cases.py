@@ -13,7 +13,7 @@ from functools import cache
 from typing import Any
 
 import softmachine as sm
-from softmachine import zoo
+from softmachine.languages import zoo
 from softmachine.theorems import all_theorems, theorem_named
 from tests.digests.cases import FEW_LETTERS, RENAMED
 

@@ -12,7 +12,6 @@ import numpy as np
 import pytest
 
 import softmachine as sm
-from softmachine import zoo
 from softmachine.certify import Certificate, certify
 from softmachine.certify.budget import budget
 from softmachine.certify.certificate import with_softmax
@@ -20,6 +19,7 @@ from softmachine.certify.measure import measure
 from softmachine.compiler import compile_program
 from softmachine.engines.check import check_words
 from softmachine.engines.dense.engine import DenseEngine
+from softmachine.languages import zoo
 from softmachine.languages.source import Source
 from softmachine.languages.temporal import Formula, Specification, core, fragment, parse_formula, truth
 from softmachine.model import Model

@@ -6,7 +6,7 @@ import shlex
 import pytest
 
 import softmachine as sm
-from softmachine import zoo
+from softmachine.languages import zoo
 from softmachine.languages.family import Family
 from softmachine.measure.atlas import ATLAS, Cell, Claim, Witness, all_witnesses
 from softmachine.theorems import all_theorems, theorem_for

@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from softmachine import zoo
 from softmachine.cli.app import COMMANDS
 from softmachine.cli.completion import candidates
 from softmachine.cli.names import theorem_names, zoo_names
+from softmachine.languages import zoo
 from softmachine.theorems import all_theorems
 
 COMMAND = [sys.executable, "-m", "softmachine"]

@@ -10,9 +10,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from softmachine import api, compiling, zoo
+from softmachine import api, compiling
 from softmachine.engines.dense import effort
 from softmachine.engines.dense.engine import Pass
+from softmachine.languages import zoo
 from softmachine.support import estimates
 from tests.cli.conftest import Cli
 

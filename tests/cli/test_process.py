@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from softmachine import zoo
+from softmachine.languages import zoo
 
 COMMAND = [sys.executable, "-m", "softmachine"]
 # A shell starts background jobs with Ctrl-C ignored; a test of Ctrl-C must not depend on how it was started itself.

@@ -8,14 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from softmachine import zoo
 from softmachine.exports.dialogue import dialogue_of
 from softmachine.exports.gpt2 import gpt2
 from softmachine.exports.lower import lower
 from softmachine.exports.manual import Manual
 from softmachine.exports.verify import Verification
 from softmachine.exports.writing import Exported, Filled, describe
-from softmachine.languages import formats
+from softmachine.languages import formats, zoo
 from tests.cli.conftest import Cli
 from tests.exports.helpers import stock_model
 

@@ -8,7 +8,7 @@ from functools import cache
 from typing import Any
 
 import softmachine as sm
-from softmachine import zoo
+from softmachine.languages import zoo
 from tests.digests.digest import name_digest, number_digest
 
 CONTEXTS = (16, 64)

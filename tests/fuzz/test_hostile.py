@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from softmachine import zoo
+from softmachine.languages import zoo
 from softmachine.languages.formats import formats
 from tests.fuzz.calling import call, contents
 from tests.fuzz.damage import damaged

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from softmachine import zoo
+from softmachine.languages import zoo
 from softmachine.languages.formats import formats, parse, recognise
 from softmachine.languages.turing import TuringMachine
 from softmachine.languages.turing.machine import machine_table

@@ -7,8 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from softmachine import zoo
-from softmachine.languages import temporal
+from softmachine.languages import temporal, zoo
 from softmachine.languages.circuit import Circuit, Gate, GateKind
 from softmachine.languages.formats import source_from, source_text
 from softmachine.languages.graph import Graph

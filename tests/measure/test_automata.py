@@ -6,7 +6,7 @@ from itertools import product
 
 import pytest
 
-from softmachine import zoo
+from softmachine.languages import zoo
 from softmachine.languages.crasp import Program, run
 from softmachine.measure.automata import automaton
 from softmachine.measure.fitting import fitted

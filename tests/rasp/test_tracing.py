@@ -13,10 +13,10 @@ import pytest
 
 from softmachine.languages.rasp import Integer, Line, Operator, Ratio
 from softmachine.languages.rasp.core import UNDEFINED
-from softmachine.rasp.functions import trace
-from softmachine.rasp.python_values import python_value
-from softmachine.rasp.terms import Argument, Operation, Term, computed
-from softmachine.rasp.tracing import Untraceable, traced
+from softmachine.languages.rasp.python.functions import trace
+from softmachine.languages.rasp.python.python_values import python_value
+from softmachine.languages.rasp.python.terms import Argument, Operation, Term, computed
+from softmachine.languages.rasp.python.tracing import Untraceable, traced
 from softmachine.support.errors import ConstructionError, InvalidError
 
 INTEGER = Integer(Line(0), Line(0, 1))

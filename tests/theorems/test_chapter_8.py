@@ -10,13 +10,13 @@ import numpy as np
 import pytest
 
 import softmachine as sm
-from softmachine import zoo
 from softmachine.arithmetic import Tensor
 from softmachine.arithmetic.floating import Float
 from softmachine.compiler import compile_program
 from softmachine.engines.check import check_words
 from softmachine.engines.dense.decode import decode
 from softmachine.engines.dense.engine import DenseEngine
+from softmachine.languages import zoo
 from softmachine.languages.turing import Rule, Tape, TuringMachine, execute
 from softmachine.model import Model
 from softmachine.signals import evaluate

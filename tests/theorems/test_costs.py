@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 import softmachine as sm
-from softmachine import zoo
+from softmachine.languages import zoo
 from softmachine.model import Model
 from softmachine.support.errors import ConstructionError, OutgrownError
 from softmachine.theorems import all_theorems, theorem_named

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import softmachine as sm
-from softmachine import zoo
 from softmachine.engines.check import check_words
+from softmachine.languages import zoo
 from softmachine.languages.counter import CounterMachine, RunError, execute, parse
 from softmachine.languages.crasp import generate
 from softmachine.support.errors import ConstructionError

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from softmachine import api, zoo
+from softmachine import api
 from softmachine.engines.dense.engine import DenseEngine
-from softmachine.languages import rasp
+from softmachine.languages import rasp, zoo
 from softmachine.model import Model
 from softmachine.signals.evaluate import evaluate
 from softmachine.support.errors import (

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import softmachine as sm
-from softmachine import zoo
 from softmachine.codec import Codec, DecoderCodec
+from softmachine.languages import zoo
 from softmachine.languages.source import Source
 from softmachine.support.errors import SoftmachineError
 from softmachine.support.token_array import Packed

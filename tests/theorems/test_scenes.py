@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from softmachine.languages.scene import Counters, Network, Rows, Scene, Stretch, Tapes, Wires
+from softmachine.languages.zoo import entries
 from softmachine.theorems import theorem_for
-from softmachine.zoo import entries
 
 KINDS = {
     "turing": Tapes,

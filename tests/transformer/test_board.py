@@ -10,8 +10,8 @@ from html.parser import HTMLParser
 import pytest
 
 import softmachine as sm
-from softmachine import zoo
 from softmachine.compiler import compile_program
+from softmachine.languages import zoo
 from softmachine.languages.turing import Rule, TuringMachine
 from softmachine.signals import Program, attend, constant, loop, position, relu, stack
 from softmachine.support.text import listed

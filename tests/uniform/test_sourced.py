@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from softmachine import zoo
+from softmachine.languages import zoo
 from softmachine.languages.circuit import Basis
 from softmachine.languages.family import Family, parse
 from softmachine.support.errors import SoftmachineError

@@ -11,7 +11,7 @@ _PACKAGE = Path(__file__).parents[1]
 
 def zoo_names(incomplete: str) -> Iterator[str]:
     """The names of the zoo that begin so; where there are none, shells complete the names of files."""
-    index = (_PACKAGE / "zoo" / "index.yaml").read_text(encoding="utf-8")
+    index = (_PACKAGE / "languages" / "zoo" / "index.yaml").read_text(encoding="utf-8")
     return beginning(re.findall(r"^- name: (\S+)", index, re.MULTILINE), incomplete)
 
 

@@ -15,7 +15,7 @@ from softmachine.support.text import many
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from softmachine.zoo import Entry, Sample
+    from softmachine.languages.zoo import Entry, Sample
 
 EXAMPLES = """[dim]Examples:[/]
   softmachine zoo
@@ -35,7 +35,7 @@ def command(
     output: Output,
 ) -> None:
     """List the machines that come with softmachine; or show one: what it does, its source, and runs of it."""
-    from softmachine import zoo
+    from softmachine.languages import zoo
 
     chosen = zoo.entries() if name is None else (_find(name),)
     if output.as_json:
@@ -49,7 +49,7 @@ def command(
 
 
 def _find(name: str) -> Entry:
-    from softmachine import zoo
+    from softmachine.languages import zoo
 
     entry = zoo.find(name)
     if entry is None:

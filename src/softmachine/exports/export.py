@@ -9,7 +9,6 @@ from dataclasses import replace
 from itertools import chain, islice, zip_longest
 from pathlib import Path
 
-from softmachine import zoo
 from softmachine.certify import certify_theorem, require_theorem_weights
 from softmachine.codec import Codec, DecoderCodec
 from softmachine.compiler import compile_program
@@ -23,6 +22,7 @@ from softmachine.exports.folder import new_folder, require_free
 from softmachine.exports.formats import StockFormat, stock_format
 from softmachine.exports.lengths import words_that_fit
 from softmachine.exports.writing import Exported, describe
+from softmachine.languages import zoo
 from softmachine.languages.source import Source
 from softmachine.languages.words import Word
 from softmachine.model import Model

@@ -9,11 +9,11 @@
 """
 
 from softmachine.languages.rasp.program import Program
-from softmachine.rasp.expressions import Expression, annotate
-from softmachine.rasp.expressions import Expression as RASPExpr
-from softmachine.rasp.programs import program
-from softmachine.rasp.programs import values as evaluate
-from softmachine.rasp.selectors import (
+from softmachine.languages.rasp.python.expressions import Expression, annotate
+from softmachine.languages.rasp.python.expressions import Expression as RASPExpr
+from softmachine.languages.rasp.python.programs import program
+from softmachine.languages.rasp.python.programs import values as evaluate
+from softmachine.languages.rasp.python.selectors import (
     Aggregate,
     Comparison,
     ConstantSelector,
@@ -27,7 +27,7 @@ from softmachine.rasp.selectors import (
     selector_not,
     selector_or,
 )
-from softmachine.rasp.sequences import (
+from softmachine.languages.rasp.python.sequences import (
     ConstantSOp,
     Encoding,
     Full,

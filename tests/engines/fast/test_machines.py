@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 import softmachine as sm
-from softmachine import zoo
 from softmachine.codec import DecoderCodec
 from softmachine.engines.fast import FastEngine
+from softmachine.languages import zoo
 from softmachine.languages.turing import Tape, TuringMachine
 from softmachine.model import Model
 from softmachine.support.errors import UsageError

@@ -6,8 +6,7 @@ from itertools import product
 
 import pytest
 
-from softmachine import zoo
-from softmachine.languages import turing
+from softmachine.languages import turing, zoo
 from softmachine.languages.counter import (
     CounterMachine,
     Result,

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from softmachine import zoo
+from softmachine.languages import zoo
 from softmachine.languages.counter import CounterMachine, execute, parse, to_text
 
 FOLDER = Path(zoo.__file__).parent / "counter"

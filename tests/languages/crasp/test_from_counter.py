@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from softmachine import zoo
-from softmachine.languages import counter
+from softmachine.languages import counter, zoo
 from softmachine.languages.counter import CounterMachine
 from softmachine.languages.crasp import evaluate, generate, parse, run, to_text
 from softmachine.languages.crasp.from_counter import counter_program, transition_tokens

@@ -5,7 +5,7 @@ from itertools import product
 
 import pytest
 
-from softmachine import zoo
+from softmachine.languages import zoo
 from softmachine.languages.crasp import Program, encode, evaluate, run
 from softmachine.measure.fitting import Law, fit
 from softmachine.measure.slices import slices

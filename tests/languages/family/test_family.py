@@ -8,7 +8,7 @@ from itertools import product
 import pytest
 
 import softmachine as sm
-from softmachine import zoo
+from softmachine.languages import zoo
 from softmachine.languages.circuit import evaluate
 from softmachine.languages.family import Family
 from softmachine.transformer.features import ceil_log2

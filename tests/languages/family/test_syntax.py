@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from softmachine import zoo
+from softmachine.languages import zoo
 from softmachine.languages.circuit import GateKind
 from softmachine.languages.family import Family, looks_like, parse, to_text
 from softmachine.languages.formats import recognise

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from softmachine import zoo
+from softmachine.languages import zoo
 from softmachine.languages.formats import recognise
 from softmachine.languages.logspace import looks_like, parse, to_text
 from softmachine.support.errors import InvalidError, SourceError

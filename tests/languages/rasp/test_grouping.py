@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from softmachine import zoo
+from softmachine.languages import zoo
 from softmachine.languages.rasp import Program, evaluate, run
 from softmachine.languages.rasp.values import identity
 from tests.sources.rasp_programs import random_program

@@ -11,8 +11,7 @@ from itertools import product
 
 import pytest
 
-from softmachine import zoo
-from softmachine.languages import formats
+from softmachine.languages import formats, zoo
 from softmachine.languages.rasp import UNDEFINED, Program, generate, parse, run, to_text
 
 ENTRIES = {entry.name: entry for entry in zoo.entries() if entry.file.startswith("rasp/")}

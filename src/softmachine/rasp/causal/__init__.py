@@ -10,7 +10,7 @@ A program is a Python function of a sequence. It is called once, with a stand-in
 >>> program = causal.program(previous, [1, 2, 3])  # which sm.compile and sm.run take
 """
 
-from softmachine.rasp.causal.basics import (
+from softmachine.languages.rasp.python.causal.basics import (
     aggr,
     aggr_max,
     aggr_mean,
@@ -31,7 +31,7 @@ from softmachine.rasp.causal.basics import (
     tok_map,
     where,
 )
-from softmachine.rasp.causal.library import (
+from softmachine.languages.rasp.python.causal.library import (
     argmax,
     argmin,
     binary_mode,
@@ -51,7 +51,7 @@ from softmachine.rasp.causal.library import (
     num_prev,
     shift_right,
 )
-from softmachine.rasp.causal.sequence import Sequence
+from softmachine.languages.rasp.python.causal.sequence import Sequence
 
 __all__ = [
     "full", "indices", "tok_map", "seq_map", "where", "select", "sel_width", "aggr", "aggr_mean", "aggr_max",

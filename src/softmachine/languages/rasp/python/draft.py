@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from softmachine.languages.rasp.building import Builder
 from softmachine.languages.rasp.core import Apply, Constant, Definition, Node, Operator, Table, Value
 from softmachine.languages.rasp.inference import Inference
+from softmachine.languages.rasp.python.terms import Argument, Literal, Term
 from softmachine.languages.rasp.value_types import Finite, Type
 from softmachine.languages.rasp.values import identity, is_number
 from softmachine.languages.text.problems import invalid
-from softmachine.rasp.terms import Argument, Literal, Term
 from softmachine.support.errors import Place
 
 

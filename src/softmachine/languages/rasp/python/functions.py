@@ -8,14 +8,14 @@ from itertools import islice, product
 from typing import Any, Final
 
 from softmachine.languages.rasp.core import UNDEFINED, Operator, Table, Value
+from softmachine.languages.rasp.python.draft import Column, Draft
+from softmachine.languages.rasp.python.elementary import Elementary
+from softmachine.languages.rasp.python.python_values import python_value, value_of
+from softmachine.languages.rasp.python.terms import Argument, Literal, Operation, Term, computed, literal, operation
+from softmachine.languages.rasp.python.tracing import Untraceable, traced
 from softmachine.languages.rasp.validation import MOST_ROWS
 from softmachine.languages.rasp.value_types import Finite, Ratio, Type
 from softmachine.languages.rasp.values import Number, Result, is_number, same, spelled
-from softmachine.rasp.draft import Column, Draft
-from softmachine.rasp.elementary import Elementary
-from softmachine.rasp.python_values import python_value, value_of
-from softmachine.rasp.terms import Argument, Literal, Operation, Term, computed, literal, operation
-from softmachine.rasp.tracing import Untraceable, traced
 from softmachine.support.errors import ConstructionError, InvalidError, Place
 
 MOST_SAMPLES: Final = 12

@@ -7,10 +7,9 @@ from itertools import product
 from typing import Any, Final
 
 from softmachine.languages.rasp.core import COMPARISONS, Combine, Operator, Select, SelectAll, SelectPairs, Table, Value
-from softmachine.languages.rasp.validation import MOST_ROWS
-from softmachine.rasp.draft import Column, Draft
-from softmachine.rasp.functions import called, failed, named, term_cases
-from softmachine.rasp.terms import (
+from softmachine.languages.rasp.python.draft import Column, Draft
+from softmachine.languages.rasp.python.functions import called, failed, named, term_cases
+from softmachine.languages.rasp.python.terms import (
     Literal,
     Operation,
     Term,
@@ -22,6 +21,7 @@ from softmachine.rasp.terms import (
     operation,
     rebuilt,
 )
+from softmachine.languages.rasp.validation import MOST_ROWS
 from softmachine.support.errors import ConstructionError, InvalidError, Place
 
 KEY: Final = frozenset({0})

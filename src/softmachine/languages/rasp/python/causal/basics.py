@@ -7,11 +7,11 @@ from typing import Any
 
 from softmachine.languages.rasp.core import Reduction
 from softmachine.languages.rasp.program import Program
-from softmachine.rasp import programs
-from softmachine.rasp.causal.sequence import Sequence, chosen, integers, pointwise, positions, sequence
-from softmachine.rasp.expressions import described
-from softmachine.rasp.selectors import Aggregate, Comparison, Select, Selector, SelectorWidth
-from softmachine.rasp.sequences import SOp, tokens
+from softmachine.languages.rasp.python import programs
+from softmachine.languages.rasp.python.causal.sequence import Sequence, chosen, integers, pointwise, positions, sequence
+from softmachine.languages.rasp.python.expressions import described
+from softmachine.languages.rasp.python.selectors import Aggregate, Comparison, Select, Selector, SelectorWidth
+from softmachine.languages.rasp.python.sequences import SOp, tokens
 from softmachine.support.errors import UsageError
 
 

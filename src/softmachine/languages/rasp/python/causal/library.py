@@ -5,10 +5,20 @@ Everything is about the positions up to the own one.
 
 from __future__ import annotations
 
-from softmachine.rasp.causal.basics import aggr, equals, full, geq, indices, kqv, sel_width, select, where
-from softmachine.rasp.causal.sequence import Sequence, integers, truth
-from softmachine.rasp.selectors import Comparison
-from softmachine.rasp.sequences import SOp
+from softmachine.languages.rasp.python.causal.basics import (
+    aggr,
+    equals,
+    full,
+    geq,
+    indices,
+    kqv,
+    sel_width,
+    select,
+    where,
+)
+from softmachine.languages.rasp.python.causal.sequence import Sequence, integers, truth
+from softmachine.languages.rasp.python.selectors import Comparison
+from softmachine.languages.rasp.python.sequences import SOp
 
 
 def shift_right(x: SOp, n: int, default: object = 0) -> Sequence:

@@ -10,11 +10,11 @@ from types import MappingProxyType
 from typing import Any, Final, Self, TypeVar
 
 from softmachine.languages.rasp.core import Value
-from softmachine.rasp.draft import Column, Draft
-from softmachine.rasp.python_values import value_of
+from softmachine.languages.rasp.python.draft import Column, Draft
+from softmachine.languages.rasp.python.python_values import value_of
 from softmachine.support.errors import Place, UsageError
 
-HERE: Final = str(Path(__file__).parent.parent)
+HERE: Final = str(Path(__file__).parents[3])
 
 
 def place_of_caller() -> Place | None:

@@ -24,9 +24,9 @@ from softmachine.languages.rasp.core import (
 )
 from softmachine.languages.rasp.evaluate import evaluate
 from softmachine.languages.rasp.program import Program
+from softmachine.languages.rasp.python.draft import Column, Draft
+from softmachine.languages.rasp.python.python_values import python_value, value_of
 from softmachine.languages.rasp.values import identity, spelled
-from softmachine.rasp.draft import Column, Draft
-from softmachine.rasp.python_values import python_value, value_of
 from softmachine.support.errors import ConstructionError, InputError, InvalidError, Place, UsageError
 
 MOST_EXPRESSIONS: Final = 10_000

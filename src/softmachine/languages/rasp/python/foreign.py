@@ -9,9 +9,9 @@ from enum import Enum
 from typing import Any, Final
 
 from softmachine.languages.rasp.program import Program
-from softmachine.rasp import selectors, sequences
-from softmachine.rasp.expressions import Expression
-from softmachine.rasp.programs import in_order, program
+from softmachine.languages.rasp.python import selectors, sequences
+from softmachine.languages.rasp.python.expressions import Expression
+from softmachine.languages.rasp.python.programs import in_order, program
 from softmachine.support.arguments import validated
 from softmachine.support.errors import UsageError
 

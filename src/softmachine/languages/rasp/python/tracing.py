@@ -7,11 +7,10 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, NoReturn
 
 from softmachine.languages.rasp.core import Operator, Value
-from softmachine.languages.rasp.values import is_number
-from softmachine.rasp.operators import Operators
-from softmachine.rasp.python_values import python_value, value_of
-from softmachine.rasp.shadowing import shadowed
-from softmachine.rasp.terms import (
+from softmachine.languages.rasp.python.operators import Operators
+from softmachine.languages.rasp.python.python_values import python_value, value_of
+from softmachine.languages.rasp.python.shadowing import shadowed
+from softmachine.languages.rasp.python.terms import (
     Argument,
     Literal,
     Term,
@@ -22,6 +21,7 @@ from softmachine.rasp.terms import (
     negation,
     operation,
 )
+from softmachine.languages.rasp.values import is_number
 
 MOST_CALLS: Final = 1000
 """Of a function that is traced; every path takes at most two."""

@@ -8,12 +8,12 @@ from typing import Any
 
 from softmachine.languages.rasp import core
 from softmachine.languages.rasp.core import Operator, Reduction
-from softmachine.rasp.draft import Column, Draft
-from softmachine.rasp.elementary import Elementary
-from softmachine.rasp.expressions import Expression, checked_function, checked_value, described, usage
-from softmachine.rasp.predicates import selected
-from softmachine.rasp.programs import values
-from softmachine.rasp.sequences import SOp, by_position, checked_sop
+from softmachine.languages.rasp.python.draft import Column, Draft
+from softmachine.languages.rasp.python.elementary import Elementary
+from softmachine.languages.rasp.python.expressions import Expression, checked_function, checked_value, described, usage
+from softmachine.languages.rasp.python.predicates import selected
+from softmachine.languages.rasp.python.programs import values
+from softmachine.languages.rasp.python.sequences import SOp, by_position, checked_sop
 from softmachine.support.errors import UsageError
 
 

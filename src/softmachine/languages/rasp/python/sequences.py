@@ -8,14 +8,14 @@ from typing import Any
 
 from softmachine.languages.rasp import core
 from softmachine.languages.rasp.core import Operator, Value
+from softmachine.languages.rasp.python.draft import Column, Draft
+from softmachine.languages.rasp.python.elementary import Elementary
+from softmachine.languages.rasp.python.expressions import Expression, checked_function, checked_value, described, usage
+from softmachine.languages.rasp.python.functions import mapped
+from softmachine.languages.rasp.python.operators import Operators
+from softmachine.languages.rasp.python.programs import values
+from softmachine.languages.rasp.python.python_values import value_of
 from softmachine.languages.rasp.values import is_number
-from softmachine.rasp.draft import Column, Draft
-from softmachine.rasp.elementary import Elementary
-from softmachine.rasp.expressions import Expression, checked_function, checked_value, described, usage
-from softmachine.rasp.functions import mapped
-from softmachine.rasp.operators import Operators
-from softmachine.rasp.programs import values
-from softmachine.rasp.python_values import value_of
 from softmachine.support.errors import Place, UsageError
 
 

@@ -9,12 +9,12 @@ from typing import Any, Final, NoReturn
 
 from softmachine.languages.rasp import core
 from softmachine.languages.rasp.core import Operator, Value
+from softmachine.languages.rasp.python.draft import Column, Draft
+from softmachine.languages.rasp.python.elementary import Elementary
+from softmachine.languages.rasp.python.expressions import Expression, described, usage
+from softmachine.languages.rasp.python.sequences import Full, SOp, elementwise
 from softmachine.languages.rasp.value_types import Ratio
 from softmachine.languages.rasp.values import is_number
-from softmachine.rasp.draft import Column, Draft
-from softmachine.rasp.elementary import Elementary
-from softmachine.rasp.expressions import Expression, described, usage
-from softmachine.rasp.sequences import Full, SOp, elementwise
 from softmachine.support.errors import UsageError
 
 

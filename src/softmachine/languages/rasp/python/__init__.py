@@ -1,0 +1,1 @@
+"""RASP as an embedded language: programs are Python expressions, as in tracr."""

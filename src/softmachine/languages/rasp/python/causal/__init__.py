@@ -1,0 +1,1 @@
+"""RASP-L style: causal programs over arrays."""
