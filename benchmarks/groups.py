@@ -27,7 +27,7 @@ from tests.sources.selectors import SINK, Number, Selectors
 from softmachine.compiler import compile_program
 from softmachine.engines.dense.engine import DenseEngine
 from softmachine.engines.fast import FastEngine
-from softmachine.signals import Program
+from softmachine.ir import Program
 from softmachine.transformer.attention import Mask
 
 TOKENS, FEW, TURNS = 100_000, 1_000, 3

@@ -13,9 +13,9 @@ import softmachine as sm
 from softmachine.codec import Codec
 from softmachine.compiler import compile_program
 from softmachine.exports.manifest import MARK, digest
+from softmachine.ir import Program
 from softmachine.languages.source import Source
 from softmachine.model import Model
-from softmachine.signals import Program
 from softmachine.theorems import theorem_for
 from softmachine.transformer.weights import Transformer
 

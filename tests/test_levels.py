@@ -14,9 +14,9 @@ import pytest
 import softmachine as sm
 from softmachine.codec import Codec, DecoderCodec, Prompt, SegmentedCodec
 from softmachine.exports.lower import lower
+from softmachine.ir import evaluate
 from softmachine.languages.source import Source
 from softmachine.model import Model
-from softmachine.signals import evaluate
 from softmachine.support.errors import ConstructionError, UsageError
 from softmachine.theorems import all_theorems
 from tests.cases import CASES, Case, told

@@ -10,8 +10,8 @@ from softmachine.certify.certificate import with_softmax
 from softmachine.compiler import compile_program
 from softmachine.inspection.pictures import Picture
 from softmachine.inspection.pictures.svg import Drawing
+from softmachine.ir import Program
 from softmachine.model import Model
-from softmachine.signals import Program
 
 LENGTH, LONGEST = 200, 4
 SCALES = range(1, 25)

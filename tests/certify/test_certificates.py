@@ -19,13 +19,13 @@ from softmachine.certify.measure import measure
 from softmachine.compiler import compile_program
 from softmachine.engines.check import check_words
 from softmachine.engines.dense.engine import DenseEngine
+from softmachine.ir import Program, Signal, attend, constant, loop, named, recogniser
+from softmachine.ir.kinds import BIT
+from softmachine.ir.primitives import token
 from softmachine.languages import zoo
 from softmachine.languages.source import Source
 from softmachine.languages.temporal import Formula, Specification, core, fragment, parse_formula, truth
 from softmachine.model import Model
-from softmachine.signals import Program, Signal, attend, constant, loop, named, recogniser
-from softmachine.signals.kinds import BIT
-from softmachine.signals.primitives import token
 from softmachine.support.errors import ConstructionError, OutgrownError, UsageError
 from softmachine.theorems import Theorem, theorem_for, theorems_for
 from softmachine.theorems.shared.special_tokens import START

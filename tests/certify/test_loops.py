@@ -9,10 +9,10 @@ import pytest
 
 import softmachine as sm
 from softmachine.certify.budget import budget
+from softmachine.ir import Program, Signal, attend, constant, loop, named, position, recogniser
+from softmachine.ir.kinds import BIT
+from softmachine.ir.primitives import token
 from softmachine.languages.circuit import parity, threshold
-from softmachine.signals import Program, Signal, attend, constant, loop, named, position, recogniser
-from softmachine.signals.kinds import BIT
-from softmachine.signals.primitives import token
 from softmachine.transformer.attention import Mask
 from softmachine.transformer.features import I
 from tests.sources.circuits import random_circuit

@@ -17,14 +17,14 @@ from softmachine.certify import certify, promises
 from softmachine.certify.promises import check_promises
 from softmachine.codec import Prompt
 from softmachine.exports.manifest import MARK
+from softmachine.ir import Program, attend, position, recogniser, stack, token
+from softmachine.ir.evaluate import evaluate
+from softmachine.ir.gadgets import rounded
+from softmachine.ir.kinds import BIT, integer
+from softmachine.ir.primitives import named, relu
 from softmachine.languages.predicate import FormalLanguage
 from softmachine.model import Model
 from softmachine.pages.soft import soft
-from softmachine.signals import Program, attend, position, recogniser, stack, token
-from softmachine.signals.evaluate import evaluate
-from softmachine.signals.gadgets import rounded
-from softmachine.signals.kinds import BIT, integer
-from softmachine.signals.primitives import named, relu
 from softmachine.support.errors import BrokenPromiseError, ConstructionError, OutgrownError, SourceError
 from softmachine.sweeps.recipe import Recipe
 from softmachine.theorems import Theorem

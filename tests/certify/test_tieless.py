@@ -13,12 +13,12 @@ from softmachine.certify import certify
 from softmachine.certify.tieless import tieless
 from softmachine.compiler import compile_program
 from softmachine.engines.dense.engine import DenseEngine
+from softmachine.ir import Program, Signal, attend, constant, evaluate, loop, position, recogniser, stack, token
+from softmachine.ir.gadgets import rounded
+from softmachine.ir.kinds import BIT
+from softmachine.ir.primitives import Attention
+from softmachine.ir.signal import inputs_first
 from softmachine.languages.temporal import Specification, core, fragment, truth
-from softmachine.signals import Program, Signal, attend, constant, evaluate, loop, position, recogniser, stack, token
-from softmachine.signals.gadgets import rounded
-from softmachine.signals.kinds import BIT
-from softmachine.signals.primitives import Attention
-from softmachine.signals.signal import inputs_first
 from softmachine.support.errors import ConstructionError
 from softmachine.theorems.shared.special_tokens import START
 from softmachine.theorems.unique_hard.theorem import signals

@@ -17,8 +17,8 @@ from softmachine.certify.certificate import with_softmax
 from softmachine.certify.ties import sharpness_for_ties, uneven
 from softmachine.compiler import compile_program
 from softmachine.engines.dense.engine import DenseEngine
-from softmachine.signals import Program, Signal, attend, constant, loop, stack, token
-from softmachine.signals.kinds import real
+from softmachine.ir import Program, Signal, attend, constant, loop, stack, token
+from softmachine.ir.kinds import real
 from softmachine.support.errors import ConstructionError
 from softmachine.transformer.attention import Mask
 from softmachine.transformer.features import Feature

@@ -13,7 +13,7 @@ import pytest
 
 from softmachine.compiler import compile_program
 from softmachine.engines.dense.engine import DenseEngine
-from softmachine.signals import (
+from softmachine.ir import (
     Program,
     Signal,
     attend,
@@ -27,10 +27,10 @@ from softmachine.signals import (
     stack,
     step,
 )
-from softmachine.signals.gadgets import all_of, any_of, exists, latest
-from softmachine.signals.kinds import integer
-from softmachine.signals.primitives import Attention, Named, Unit, token
-from softmachine.signals.signal import Affine, Atom
+from softmachine.ir.gadgets import all_of, any_of, exists, latest
+from softmachine.ir.kinds import integer
+from softmachine.ir.primitives import Attention, Named, Unit, token
+from softmachine.ir.signal import Affine, Atom
 from softmachine.support.errors import ConstructionError
 from softmachine.transformer.attention import Mask
 from softmachine.transformer.features import Feature, I, N

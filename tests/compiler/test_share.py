@@ -9,8 +9,8 @@ import pytest
 import softmachine as sm
 from softmachine.compiler import compile_program
 from softmachine.engines.check import check_words
-from softmachine.signals import Program, constant, loop, named, position, relu, stack, token
-from softmachine.signals.gadgets import decreased, place
+from softmachine.ir import Program, constant, loop, named, position, relu, stack, token
+from softmachine.ir.gadgets import decreased, place
 from softmachine.support.errors import ConstructionError
 from softmachine.transformer.features import I
 from tests.models import signals_of, with_codec

@@ -18,8 +18,8 @@ from softmachine.exports.llama import llama, mistral, qwen2
 from softmachine.exports.lower import lower
 from softmachine.exports.lowered import Lowered
 from softmachine.exports.placed import Placed
+from softmachine.ir import attend, position, recogniser, step, token
 from softmachine.model import Model
-from softmachine.signals import attend, position, recogniser, step, token
 from softmachine.support.errors import ConstructionError, UsageError
 from softmachine.transformer.attention import AVERAGE_HARD, Mask, softmax
 from softmachine.transformer.features import NEXT, Last, Relation

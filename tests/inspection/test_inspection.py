@@ -16,7 +16,7 @@ from softmachine.inspection import Inspection, inspection
 from softmachine.inspection.choices import members
 from softmachine.inspection.explaining import explained
 from softmachine.inspection.moment import Moment
-from softmachine.signals.evaluate import evaluate
+from softmachine.ir.evaluate import evaluate
 from softmachine.support.errors import EffortError, PartedError, PrecisionError, UsageError
 from softmachine.transformer.sight import Enclosure, Number, least, most
 from tests.cases import CASES, Case

@@ -10,12 +10,12 @@ from softmachine.codec import Prompt
 from softmachine.compiler import compile_program
 from softmachine.engines.dense.engine import DenseEngine
 from softmachine.engines.dense.weights import least_precision
+from softmachine.ir import Signal, attend, constant, loop, named, position, recogniser, relu, stack
+from softmachine.ir.gadgets import all_of
+from softmachine.ir.kinds import BIT
+from softmachine.ir.primitives import token
 from softmachine.measure.fitting import fitted
 from softmachine.measure.growth import measure
-from softmachine.signals import Signal, attend, constant, loop, named, position, recogniser, relu, stack
-from softmachine.signals.gadgets import all_of
-from softmachine.signals.kinds import BIT
-from softmachine.signals.primitives import token
 from softmachine.support.errors import UsageError
 from softmachine.transformer.attention import Mask
 from softmachine.transformer.features import Logarithm, ceil_log2

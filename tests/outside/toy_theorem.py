@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from softmachine.ir import Program, position, recogniser
+from softmachine.ir.kinds import BIT
 from softmachine.languages.predicate import FormalLanguage
-from softmachine.signals import Program, position, recogniser
-from softmachine.signals.kinds import BIT
 from softmachine.theorems import Theorem
 from softmachine.theorems.shared.recogniser import RecogniserCodec
 from softmachine.transformer.features import Feature

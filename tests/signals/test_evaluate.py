@@ -6,9 +6,9 @@ from fractions import Fraction
 
 import pytest
 
-from softmachine.signals import Signal, attend, constant, evaluate, loop, named, position, relu, stack, step, token
-from softmachine.signals.kinds import BIT, integer, real
-from softmachine.signals.signal import Affine, inputs_first
+from softmachine.ir import Signal, attend, constant, evaluate, loop, named, position, relu, stack, step, token
+from softmachine.ir.kinds import BIT, integer, real
+from softmachine.ir.signal import Affine, inputs_first
 from softmachine.support.errors import ConstructionError
 from softmachine.transformer.attention import (
     AVERAGE_HARD,

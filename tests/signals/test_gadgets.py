@@ -12,8 +12,8 @@ import pytest
 
 from softmachine.compiler import compile_program
 from softmachine.engines.dense.engine import DenseEngine
-from softmachine.signals import Program, Signal, Vocabulary, constant, evaluate, position, relu, stack, step
-from softmachine.signals.gadgets import (
+from softmachine.ir import Program, Signal, Vocabulary, constant, evaluate, position, relu, stack, step
+from softmachine.ir.gadgets import (
     Row,
     Squared,
     all_of,
@@ -36,7 +36,7 @@ from softmachine.signals.gadgets import (
     table,
     where_zero,
 )
-from softmachine.signals.kinds import BIT, integer, real
+from softmachine.ir.kinds import BIT, integer, real
 from softmachine.support.errors import ConstructionError
 from softmachine.support.polynomial import Bound
 from softmachine.transformer.attention import Mask

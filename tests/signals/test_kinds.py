@@ -7,8 +7,8 @@ from fractions import Fraction
 
 import pytest
 
-from softmachine.signals import Signal, attend, constant, evaluate, position, relu, stack, token
-from softmachine.signals.kinds import (
+from softmachine.ir import Signal, attend, constant, evaluate, position, relu, stack, token
+from softmachine.ir.kinds import (
     BIT,
     INTEGERS,
     SHARES,

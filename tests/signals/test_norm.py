@@ -17,8 +17,8 @@ from softmachine.arithmetic import Tensor, UndecidedError, arithmetic
 from softmachine.compiler import compile_program
 from softmachine.engines.dense.engine import DenseEngine
 from softmachine.exports.manifest import MARK, digest
-from softmachine.signals import Program, attend, constant, evaluate, norm, position, stack, token
-from softmachine.signals.gadgets.hashing import hashed, look_up
+from softmachine.ir import Program, attend, constant, evaluate, norm, position, stack, token
+from softmachine.ir.gadgets.hashing import hashed, look_up
 from softmachine.support.errors import ConstructionError, SourceError, UsageError
 from softmachine.transformer.attention import Mask
 from softmachine.transformer.features import INVERSE

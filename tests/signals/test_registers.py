@@ -7,8 +7,8 @@ from fractions import Fraction
 
 import pytest
 
-from softmachine.signals import Signal, constant, evaluate, named, stack, token
-from softmachine.signals.gadgets import (
+from softmachine.ir import Signal, constant, evaluate, named, stack, token
+from softmachine.ir.gadgets import (
     code,
     decreased,
     difference,
@@ -20,7 +20,7 @@ from softmachine.signals.gadgets import (
     snapped,
     step_of,
 )
-from softmachine.signals.kinds import SIGN, real
+from softmachine.ir.kinds import SIGN, real
 from softmachine.support.errors import ConstructionError
 
 BITS = 4

@@ -10,9 +10,9 @@ import networkx as nx
 import pytest
 
 from softmachine.compiler import compile_program
-from softmachine.signals import Signal, Vocabulary, loop, position, recogniser, stack, step
-from softmachine.signals.gadgets import all_of, any_of, exists, fetch, latest, mean
-from softmachine.signals.kinds import BIT
+from softmachine.ir import Signal, Vocabulary, loop, position, recogniser, stack, step
+from softmachine.ir.gadgets import all_of, any_of, exists, fetch, latest, mean
+from softmachine.ir.kinds import BIT
 from softmachine.transformer.attention import Mask
 from softmachine.transformer.features import Bit, Logarithm
 from softmachine.transformer.wired_features import Table

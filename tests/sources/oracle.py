@@ -8,7 +8,7 @@ from functools import lru_cache
 
 from softmachine.compiler import compile_program
 from softmachine.engines.dense.engine import DenseEngine
-from softmachine.signals import Program, Signal, Vocabulary, evaluate, recogniser
+from softmachine.ir import Program, Signal, Vocabulary, evaluate, recogniser
 
 START = "<s>"
 LETTERS = Vocabulary({START: "", "a": "a", "b": "b"})

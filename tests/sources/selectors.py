@@ -12,9 +12,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from softmachine.signals import Program, Signal, attend, constant, named, position, relu, stack, step, token
-from softmachine.signals.gadgets.retrieval import Squared, here, previous
-from softmachine.signals.primitives import Fall, one_hot
+from softmachine.ir import Program, Signal, attend, constant, named, position, relu, stack, step, token
+from softmachine.ir.gadgets.retrieval import Squared, here, previous
+from softmachine.ir.primitives import Fall, one_hot
 from softmachine.transformer.attention import Mask
 from softmachine.transformer.features import INVERSE, LENGTH, Feature
 

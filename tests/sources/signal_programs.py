@@ -5,8 +5,8 @@ from __future__ import annotations
 import random
 from fractions import Fraction
 
-from softmachine.signals import Program, Signal, attend, loop, named, position, relu, stack, step, token
-from softmachine.signals.kinds import real
+from softmachine.ir import Program, Signal, attend, loop, named, position, relu, stack, step, token
+from softmachine.ir.kinds import real
 from softmachine.transformer.attention import AVERAGE_HARD, LEFTMOST_HARD, RIGHTMOST_HARD, Mask
 from softmachine.transformer.features import (
     INVERSE,

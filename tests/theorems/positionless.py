@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 from softmachine.compiler import compile_program
 from softmachine.engines.dense.engine import DenseEngine
+from softmachine.ir import Program
 from softmachine.languages.temporal import Formula, Specification, parse_formula, truth
-from softmachine.signals import Program
 from softmachine.theorems.shared.special_tokens import START
 from softmachine.transformer.weights import Transformer
 

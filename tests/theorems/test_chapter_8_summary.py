@@ -8,8 +8,8 @@ import pytest
 
 import softmachine as sm
 from softmachine.engines.check import check_words
+from softmachine.ir import evaluate
 from softmachine.languages.turing import Tape, TuringMachine, execute
-from softmachine.signals import evaluate
 from softmachine.theorems.chapter_8_summary import tokens
 from softmachine.theorems.chapter_8_summary.theorem import signals
 from softmachine.theorems.chapter_8_summary.tokens import SummaryCodec

@@ -8,10 +8,10 @@ import pytest
 
 from softmachine import api
 from softmachine.arithmetic.fixed_point import least_bits
+from softmachine.ir import evaluate as evaluate_signal
+from softmachine.ir.gadgets.bit_addresses import unit_scale
 from softmachine.languages import circuit as circuits
 from softmachine.languages.circuit import Basis, Circuit, Gate, GateKind, evaluate
-from softmachine.signals import evaluate as evaluate_signal
-from softmachine.signals.gadgets.bit_addresses import unit_scale
 from softmachine.support.errors import PrecisionError
 from softmachine.theorems.circuit.layout import Layout
 from softmachine.theorems.circuit.theorem import binary_signals, unit_signals

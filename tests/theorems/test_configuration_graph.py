@@ -9,16 +9,16 @@ import pytest
 from softmachine import api
 from softmachine.compiler import compile_program
 from softmachine.engines.dense.engine import DenseEngine
+from softmachine.ir import Program, attend, recogniser
+from softmachine.ir import evaluate as evaluate_signal
+from softmachine.ir.gadgets.bit_addresses import UNIT, by_bits, matching, settled
+from softmachine.ir.gadgets.wiring import binary_address, flag
+from softmachine.ir.kinds import BIT
+from softmachine.ir.primitives import token
+from softmachine.ir.reduction import stacked
 from softmachine.languages.formats import parse
 from softmachine.languages.graph import Graph
 from softmachine.languages.turing import Rule, Tape, TuringMachine
-from softmachine.signals import Program, attend, recogniser
-from softmachine.signals import evaluate as evaluate_signal
-from softmachine.signals.gadgets.bit_addresses import UNIT, by_bits, matching, settled
-from softmachine.signals.gadgets.wiring import binary_address, flag
-from softmachine.signals.kinds import BIT
-from softmachine.signals.primitives import token
-from softmachine.signals.reduction import stacked
 from softmachine.support.errors import ConstructionError, InputError
 from softmachine.theorems.configuration_graph.tokens import Configurations
 from softmachine.theorems.connectivity import theorem as connectivity

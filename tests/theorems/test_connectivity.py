@@ -9,8 +9,8 @@ import pytest
 
 from softmachine import api
 from softmachine.engines.dense.engine import DenseEngine
+from softmachine.ir import evaluate as evaluate_signal
 from softmachine.languages.graph import Graph, parse
-from softmachine.signals import evaluate as evaluate_signal
 from softmachine.support.errors import ConstructionError
 from softmachine.theorems.connectivity.theorem import MOST_VERTICES, signals
 from tests.sources.circuits import from_networkx

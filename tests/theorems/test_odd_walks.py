@@ -10,8 +10,8 @@ import pytest
 from softmachine import api
 from softmachine.compiler import compile_program
 from softmachine.engines.dense.engine import DenseEngine
+from softmachine.ir import evaluate as evaluate_signal
 from softmachine.languages.graph import Graph, parse
-from softmachine.signals import evaluate as evaluate_signal
 from softmachine.support.errors import ConstructionError
 from softmachine.theorems.odd_walks.theorem import adjacency, signals
 from softmachine.theorems.odd_walks.tokens import Sizes, WalkCodec

@@ -12,9 +12,9 @@ import pytest
 
 from softmachine import api
 from softmachine.engines.dense.engine import DenseEngine
+from softmachine.ir.evaluate import evaluate
 from softmachine.languages import rasp, zoo
 from softmachine.model import Model
-from softmachine.signals.evaluate import evaluate
 from softmachine.support.errors import (
     ConstructionError,
     InputError,

@@ -8,9 +8,9 @@ import pytest
 
 import softmachine as sm
 from softmachine.engines.check import check_words
+from softmachine.ir import evaluate
 from softmachine.languages.turing import Tape, TuringMachine
 from softmachine.model import Model
-from softmachine.signals import evaluate
 from softmachine.support.errors import ConstructionError, InputError, UsageError
 from softmachine.theorems.residues import theorem as residues
 from softmachine.theorems.shared.stream_tokens import LIMIT, StreamCodec

@@ -13,10 +13,10 @@ import pytest
 import softmachine as sm
 from softmachine.compiler import compile_program
 from softmachine.engines.dense.engine import DenseEngine
+from softmachine.ir import evaluate
 from softmachine.languages.linear import Relation
 from softmachine.languages.srasp import Definition, Kind, Program, accepts, parse, run
 from softmachine.languages.srasp.expressions import Compare, Vector
-from softmachine.signals import evaluate
 from softmachine.support.errors import ConstructionError, InputError
 from softmachine.theorems.shared.special_tokens import START
 from softmachine.theorems.srasp.numbers import SHARPNESS, Finder

@@ -22,11 +22,11 @@ from softmachine.compiler import compile_program
 from softmachine.engines.check import check_words
 from softmachine.engines.dense.engine import DenseEngine, Pass
 from softmachine.engines.dense.grouping import DenseLayer
+from softmachine.ir import Program, Signal, evaluate
+from softmachine.ir.primitives import Named
+from softmachine.ir.signal import inputs_first, of_node
 from softmachine.languages.turing import Action, Configuration, Rule, Tape, TuringMachine, execute
 from softmachine.model import Model
-from softmachine.signals import Program, Signal, evaluate
-from softmachine.signals.primitives import Named
-from softmachine.signals.signal import inputs_first, of_node
 from softmachine.support.errors import ConstructionError, InputError, PrecisionError, UsageError
 from softmachine.theorems.ternary.cost import PLAIN, SUMMARY
 from softmachine.theorems.ternary.theorem import bits_for, signals

@@ -7,8 +7,8 @@ from functools import partial
 import pytest
 
 from softmachine import api
+from softmachine.ir import evaluate as evaluate_signal
 from softmachine.languages.circuit import Basis, Circuit, Gate, GateKind, majority
-from softmachine.signals import evaluate as evaluate_signal
 from softmachine.support.errors import OutgrownError
 from softmachine.theorems.circuit_evaluator.tokens import (
     ThresholdEvaluatorCodec,

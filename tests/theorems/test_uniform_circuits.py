@@ -6,11 +6,11 @@ import pytest
 
 import softmachine as sm
 from softmachine import api
+from softmachine.ir import evaluate as evaluate_signal
+from softmachine.ir.primitives import Position
+from softmachine.ir.signal import inputs_first
 from softmachine.languages.circuit import Basis
 from softmachine.languages.family import Family, parse
-from softmachine.signals import evaluate as evaluate_signal
-from softmachine.signals.primitives import Position
-from softmachine.signals.signal import inputs_first
 from softmachine.support.errors import ConstructionError, InputError
 from softmachine.theorems.circuit_evaluator.tokens import TOKENS, pointer_width
 from softmachine.theorems.uniform_circuits.theorem import signals

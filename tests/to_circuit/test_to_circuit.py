@@ -15,6 +15,9 @@ import pytest
 from softmachine import api
 from softmachine.codec import Prompt
 from softmachine.compiler import compile_program
+from softmachine.ir import Signal, attend, constant, loop, named, position, recogniser, relu, stack
+from softmachine.ir.kinds import BIT
+from softmachine.ir.primitives import token
 from softmachine.languages.circuit import (
     Basis,
     Circuit,
@@ -29,9 +32,6 @@ from softmachine.languages.circuit import (
 )
 from softmachine.languages.temporal import Specification, parse_formula
 from softmachine.model import Model
-from softmachine.signals import Signal, attend, constant, loop, named, position, recogniser, relu, stack
-from softmachine.signals.kinds import BIT
-from softmachine.signals.primitives import token
 from softmachine.support.errors import ConstructionError, PrecisionError, UsageError
 from softmachine.theorems.circuit.theorem import binary_signals, unit_signals
 from softmachine.theorems.circuit.tokens import Addresses, CircuitCodec

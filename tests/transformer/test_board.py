@@ -11,9 +11,9 @@ import pytest
 
 import softmachine as sm
 from softmachine.compiler import compile_program
+from softmachine.ir import Program, attend, constant, loop, position, relu, stack
 from softmachine.languages import zoo
 from softmachine.languages.turing import Rule, TuringMachine
-from softmachine.signals import Program, attend, constant, loop, position, relu, stack
 from softmachine.support.text import listed
 from softmachine.transformer.attention import softmax
 from softmachine.transformer.features import Feature, Logarithm, N

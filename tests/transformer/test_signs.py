@@ -10,9 +10,9 @@ import pytest
 import softmachine as sm
 from softmachine.compiler import compile_program
 from softmachine.engines.dense.engine import DenseEngine
+from softmachine.ir import Program, named, norm, recogniser, relu
+from softmachine.ir.primitives import token
 from softmachine.model import Model
-from softmachine.signals import Program, named, norm, recogniser, relu
-from softmachine.signals.primitives import token
 from softmachine.support.errors import ConstructionError
 from softmachine.transformer.signs import signs_as_steps
 from tests.models import model_of

@@ -16,9 +16,9 @@ from fractions import Fraction
 from functools import lru_cache
 
 from softmachine.certify.ties import Tail, sharpness_for_ties, uneven
-from softmachine.signals.primitives import Attention, Fall, Loop, Named, Position, Token, Unit, outside_loops
-from softmachine.signals.program import Program
-from softmachine.signals.signal import Affine, Node, inputs_first
+from softmachine.ir.primitives import Attention, Fall, Loop, Named, Position, Token, Unit, outside_loops
+from softmachine.ir.program import Program
+from softmachine.ir.signal import Affine, Node, inputs_first
 from softmachine.support.errors import ConstructionError
 from softmachine.transformer.attention import Choice
 from softmachine.transformer.features import Feature, I

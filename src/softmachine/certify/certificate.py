@@ -14,9 +14,9 @@ from softmachine.certify.budget import Budget, budget, is_uniform, least_gap, re
 from softmachine.certify.theorem26 import Theorem26, theorem26
 from softmachine.certify.tieless import tieless
 from softmachine.compiler import compile_program
-from softmachine.signals.primitives import Attention, Loop
-from softmachine.signals.program import Program
-from softmachine.signals.signal import Node, inputs_first, rewritten
+from softmachine.ir.primitives import Attention, Loop
+from softmachine.ir.program import Program
+from softmachine.ir.signal import Node, inputs_first, rewritten
 from softmachine.support.errors import ConstructionError, UsageError
 from softmachine.support.estimates import Estimate, allow
 from softmachine.support.notebook_html import html_table

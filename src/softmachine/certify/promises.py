@@ -14,11 +14,11 @@ from typing import Any
 from softmachine.certify.certificate import Certificate, certify
 from softmachine.codec import Codec, DecoderCodec, Prompt, SegmentedCodec
 from softmachine.compiler import compile_program
+from softmachine.ir.evaluate import evaluate
+from softmachine.ir.primitives import Attention
+from softmachine.ir.program import Program
+from softmachine.ir.signal import inputs_first
 from softmachine.model import Model
-from softmachine.signals.evaluate import evaluate
-from softmachine.signals.primitives import Attention
-from softmachine.signals.program import Program
-from softmachine.signals.signal import inputs_first
 from softmachine.support.errors import BrokenPromiseError, ConstructionError, OutgrownError, Remedy
 from softmachine.support.text import many
 from softmachine.transformer.digest import digest

@@ -19,9 +19,9 @@ from __future__ import annotations
 from dataclasses import replace
 from fractions import Fraction
 
-from softmachine.signals.primitives import Attention, Fall, Loop, Position, position
-from softmachine.signals.program import Program
-from softmachine.signals.signal import Affine, Node, Signal, inputs_first, rewritten
+from softmachine.ir.primitives import Attention, Fall, Loop, Position, position
+from softmachine.ir.program import Program
+from softmachine.ir.signal import Affine, Node, Signal, inputs_first, rewritten
 from softmachine.support.errors import ConstructionError
 from softmachine.transformer.attention import AVERAGE_HARD, Choice
 from softmachine.transformer.features import INVERSE, LENGTH, NEXT, Feature, I, Monomial

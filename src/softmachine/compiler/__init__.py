@@ -7,7 +7,7 @@ from softmachine.compiler.emit import allocation_to_transformer
 from softmachine.compiler.graph import program_to_graph
 from softmachine.compiler.schedule import graph_to_schedule
 from softmachine.compiler.share import shared
-from softmachine.signals.program import Program
+from softmachine.ir.program import Program
 from softmachine.transformer.weights import Transformer
 
 __all__ = ["compile_program"]

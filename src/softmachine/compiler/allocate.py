@@ -14,8 +14,8 @@ from fractions import Fraction
 
 from softmachine.compiler.graph import Graph, is_raw
 from softmachine.compiler.schedule import Schedule, Time
-from softmachine.signals.primitives import Attention, Carried, Loop, Named, Norm, Unit
-from softmachine.signals.signal import Affine, Atom, Node
+from softmachine.ir.primitives import Attention, Carried, Loop, Named, Norm, Unit
+from softmachine.ir.signal import Affine, Atom, Node
 
 
 @dataclass(frozen=True)

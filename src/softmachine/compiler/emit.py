@@ -8,9 +8,9 @@ from fractions import Fraction
 from softmachine.compiler.allocate import Allocation, Names
 from softmachine.compiler.graph import Graph
 from softmachine.compiler.schedule import BlockPlan, Schedule
-from softmachine.signals.primitives import Attention, Norm, Position, Token, Unit
-from softmachine.signals.program import Program
-from softmachine.signals.signal import Affine, Atom, Node
+from softmachine.ir.primitives import Attention, Norm, Position, Token, Unit
+from softmachine.ir.program import Program
+from softmachine.ir.signal import Affine, Atom, Node
 from softmachine.transformer.features import Feature
 from softmachine.transformer.weights import AffineMap, Block, FeedForward, Head, Layer, Matrix, Transformer
 

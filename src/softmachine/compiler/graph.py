@@ -11,9 +11,9 @@ from dataclasses import dataclass, fields, replace
 from fractions import Fraction
 
 from softmachine.compiler.prune import pruned
-from softmachine.signals.primitives import Attention, Carried, Loop, Named, Position, Token, Unit
-from softmachine.signals.program import Program
-from softmachine.signals.signal import Affine, Node, inputs_first
+from softmachine.ir.primitives import Attention, Carried, Loop, Named, Position, Token, Unit
+from softmachine.ir.program import Program
+from softmachine.ir.signal import Affine, Node, inputs_first
 from softmachine.support.errors import ConstructionError
 
 

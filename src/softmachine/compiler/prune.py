@@ -10,8 +10,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import TypeVar
 
-from softmachine.signals.primitives import Attention, Carried, Loop, Named, Norm, Token, Unit
-from softmachine.signals.signal import Affine, Atom, Node
+from softmachine.ir.primitives import Attention, Carried, Loop, Named, Norm, Token, Unit
+from softmachine.ir.signal import Affine, Atom, Node
 
 Item = TypeVar("Item")
 

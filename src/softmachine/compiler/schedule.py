@@ -9,8 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from softmachine.compiler.graph import Graph
-from softmachine.signals.primitives import Attention, Carried, Loop, Named, Unit
-from softmachine.signals.signal import Affine, Node
+from softmachine.ir.primitives import Attention, Carried, Loop, Named, Unit
+from softmachine.ir.signal import Affine, Node
 from softmachine.transformer.features import Feature
 
 Time = tuple[int, int]

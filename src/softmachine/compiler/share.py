@@ -16,8 +16,8 @@ from itertools import pairwise
 from softmachine.compiler.allocate import Allocation, Names
 from softmachine.compiler.graph import Graph
 from softmachine.compiler.schedule import Schedule
-from softmachine.signals.primitives import Attention, Named, Unit
-from softmachine.signals.signal import Affine, Atom
+from softmachine.ir.primitives import Attention, Named, Unit
+from softmachine.ir.signal import Affine, Atom
 from softmachine.support.errors import ConstructionError
 from softmachine.support.polynomial import Bound
 

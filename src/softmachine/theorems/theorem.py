@@ -9,8 +9,8 @@ from inspect import cleandoc
 from typing import Any
 
 from softmachine.codec import Codec
+from softmachine.ir import Program
 from softmachine.languages.source import Source
-from softmachine.signals import Program
 from softmachine.support.errors import ConstructionError, OutgrownError, Remedy
 from softmachine.support.text import family
 from softmachine.theorems.cost import Cost

@@ -10,11 +10,11 @@ from random import Random
 from typing import Any
 
 from softmachine.compiler import compile_program
+from softmachine.ir import Program as Signals
 from softmachine.languages.circuit import Circuit, generators
 from softmachine.languages.family import Family
 from softmachine.languages.graph import Graph
 from softmachine.languages.source import Source
-from softmachine.signals import Program as Signals
 from softmachine.support.errors import UsageError
 from softmachine.theorems import theorem_named
 from softmachine.theorems.circuit_evaluator import theorem as of_circuits

@@ -16,7 +16,7 @@ from softmachine.engines.fast import FastEngine, saved_run, store
 from softmachine.engines.fast.analysis.plans import ByPosition, Groups, Matched, Plan
 from softmachine.engines.fast.audit import audit
 from softmachine.engines.fast.codegen.emitted import Emitted
-from softmachine.signals import Program, attend, constant, stack
+from softmachine.ir import Program, attend, constant, stack
 from softmachine.transformer.attention import Mask
 from softmachine.transformer.weights import Transformer
 from tests.sources.selectors import SINK, Number, Selectors, random_number

@@ -13,8 +13,8 @@ from __future__ import annotations
 
 from fractions import Fraction
 
+from softmachine.ir import Program, attend, recogniser, stack, step, token
 from softmachine.languages.predicate import FormalLanguage
-from softmachine.signals import Program, attend, recogniser, stack, step, token
 from softmachine.theorems import Theorem
 from softmachine.theorems.shared.recogniser import RecogniserCodec
 

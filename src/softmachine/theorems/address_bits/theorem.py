@@ -19,11 +19,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
+from softmachine.ir import Program, Signal, Vocabulary, attend, constant, named, position, stack
+from softmachine.ir.gadgets import gate, lookup, mean
+from softmachine.ir.kinds import BIT
+from softmachine.ir.primitives import Fall
 from softmachine.languages.turing import Tape, TuringMachine
-from softmachine.signals import Program, Signal, Vocabulary, attend, constant, named, position, stack
-from softmachine.signals.gadgets import gate, lookup, mean
-from softmachine.signals.kinds import BIT
-from softmachine.signals.primitives import Fall
 from softmachine.theorems.cost import Cost
 from softmachine.theorems.shared.stream_signals import differing, next_token, own, state_of, under_head, written
 from softmachine.theorems.shared.stream_tokens import POSITIONS, Meaning, Start, StreamCodec

@@ -22,11 +22,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from softmachine.ir import Program, Signal, attend, constant, loop, named, recogniser, relu, stack, total
+from softmachine.ir.gadgets.hashing import look_up
+from softmachine.ir.kinds import BIT, real
+from softmachine.ir.primitives import token
 from softmachine.languages.turing import TuringMachine
-from softmachine.signals import Program, Signal, attend, constant, loop, named, recogniser, relu, stack, total
-from softmachine.signals.gadgets.hashing import look_up
-from softmachine.signals.kinds import BIT, real
-from softmachine.signals.primitives import token
 from softmachine.theorems.automaton_layer_norm.tokens import Automaton, AutomatonCodec
 from softmachine.theorems.cost import Cost, parameter
 from softmachine.theorems.theorem import Guide, Needs, Theorem

@@ -13,10 +13,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from fractions import Fraction
 
+from softmachine.ir import Program, Signal, Vocabulary, named, relu, stack
+from softmachine.ir.gadgets import Located, Row, first_of, gate, latest, locate, mean, where_zero
+from softmachine.ir.kinds import BIT
 from softmachine.languages.turing import Action, Tape, TuringMachine, Verdict
-from softmachine.signals import Program, Signal, Vocabulary, named, relu, stack
-from softmachine.signals.gadgets import Located, Row, first_of, gate, latest, locate, mean, where_zero
-from softmachine.signals.kinds import BIT
 from softmachine.theorems.chapter_8.telling import GUIDE, columns, tell
 from softmachine.theorems.chapter_8.tokens import TuringCodec
 from softmachine.theorems.cost import Cost, parameter

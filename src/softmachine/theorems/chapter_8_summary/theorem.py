@@ -14,9 +14,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 
-from softmachine.languages.turing import Action, Tape, TuringMachine, Verdict
-from softmachine.signals import Program, Signal, Vocabulary, attend, constant, named, position, relu, stack
-from softmachine.signals.gadgets import (
+from softmachine.ir import Program, Signal, Vocabulary, attend, constant, named, position, relu, stack
+from softmachine.ir.gadgets import (
     Squared,
     all_of,
     at_least,
@@ -32,7 +31,8 @@ from softmachine.signals.gadgets import (
     previous,
     where_zero,
 )
-from softmachine.signals.kinds import BIT
+from softmachine.ir.kinds import BIT
+from softmachine.languages.turing import Action, Tape, TuringMachine, Verdict
 from softmachine.theorems.chapter_8.theorem import located, written_symbol
 from softmachine.theorems.chapter_8_summary.place import Begin, Column
 from softmachine.theorems.chapter_8_summary.tokens import Meaning, Start, SummaryCodec

@@ -24,12 +24,12 @@ from collections.abc import Callable
 from fractions import Fraction
 from functools import partial
 
+from softmachine.ir import Program, Signal, attend, constant, loop, named, position, recogniser, relu, stack
+from softmachine.ir.gadgets.bit_addresses import UNIT, avoiding, by_bits, fetched, matching, settled, unit_scale
+from softmachine.ir.gadgets.wiring import address_width, binary_address, flag, unit_address
+from softmachine.ir.kinds import BIT
+from softmachine.ir.primitives import token
 from softmachine.languages.circuit import Circuit, GateKind
-from softmachine.signals import Program, Signal, attend, constant, loop, named, position, recogniser, relu, stack
-from softmachine.signals.gadgets.bit_addresses import UNIT, avoiding, by_bits, fetched, matching, settled, unit_scale
-from softmachine.signals.gadgets.wiring import address_width, binary_address, flag, unit_address
-from softmachine.signals.kinds import BIT
-from softmachine.signals.primitives import token
 from softmachine.theorems.circuit.layout import Layout, Slot
 from softmachine.theorems.circuit.telling import BINARY, UNIT_VECTORS, tell
 from softmachine.theorems.circuit.tokens import Addresses, CircuitCodec

@@ -23,12 +23,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import partial
 
+from softmachine.ir import Program, Signal, constant, loop, named, recogniser, relu, stack
+from softmachine.ir.gadgets.bit_addresses import by_bits, doubled, fetched, matching, settled
+from softmachine.ir.gadgets.wiring import binary_address
+from softmachine.ir.kinds import BIT, SIGN
+from softmachine.ir.primitives import token
 from softmachine.languages.circuit import Circuit
-from softmachine.signals import Program, Signal, constant, loop, named, recogniser, relu, stack
-from softmachine.signals.gadgets.bit_addresses import by_bits, doubled, fetched, matching, settled
-from softmachine.signals.gadgets.wiring import binary_address
-from softmachine.signals.kinds import BIT, SIGN
-from softmachine.signals.primitives import token
 from softmachine.theorems.circuit.theorem import turn_of_gates
 from softmachine.theorems.circuit_evaluator.tokens import (
     ARGUMENT,

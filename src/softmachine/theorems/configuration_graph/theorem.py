@@ -19,13 +19,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Protocol
 
+from softmachine.ir import Program, attend, recogniser, stack
+from softmachine.ir.gadgets.bit_addresses import UNIT, by_bits, matching, settled
+from softmachine.ir.gadgets.wiring import address_width, binary_address, flag
+from softmachine.ir.kinds import BIT
+from softmachine.ir.primitives import one_hot
+from softmachine.ir.reduction import stacked
 from softmachine.languages.turing import TuringMachine
-from softmachine.signals import Program, attend, recogniser, stack
-from softmachine.signals.gadgets.bit_addresses import UNIT, by_bits, matching, settled
-from softmachine.signals.gadgets.wiring import address_width, binary_address, flag
-from softmachine.signals.kinds import BIT
-from softmachine.signals.primitives import one_hot
-from softmachine.signals.reduction import stacked
 from softmachine.theorems.configuration_graph.tokens import ConfigurationCodec
 from softmachine.theorems.connectivity import theorem as connectivity
 from softmachine.theorems.cost import Cost, Expression, Term, ceil_log2, parameter

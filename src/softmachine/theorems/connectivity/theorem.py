@@ -13,12 +13,12 @@ Needs: position features for i, k and j; weights and padding for one number of v
 
 from __future__ import annotations
 
+from softmachine.ir import Program, Signal, constant, loop, recogniser, stack
+from softmachine.ir.gadgets import any_of
+from softmachine.ir.gadgets.bit_addresses import UNIT, avoiding, both, by_bits, fetched, matching, settled
+from softmachine.ir.gadgets.wiring import binary_address, flag
+from softmachine.ir.primitives import token
 from softmachine.languages.graph import Graph
-from softmachine.signals import Program, Signal, constant, loop, recogniser, stack
-from softmachine.signals.gadgets import any_of
-from softmachine.signals.gadgets.bit_addresses import UNIT, avoiding, both, by_bits, fetched, matching, settled
-from softmachine.signals.gadgets.wiring import binary_address, flag
-from softmachine.signals.primitives import token
 from softmachine.support.errors import ConstructionError
 from softmachine.theorems import cost
 from softmachine.theorems.connectivity.telling import GUIDE, tell

@@ -10,8 +10,8 @@ Needs and costs: those of C-RASP, see :mod:`softmachine.theorems.crasp`; the red
 
 from __future__ import annotations
 
+from softmachine.ir import Program
 from softmachine.languages.counter import CounterMachine
-from softmachine.signals import Program
 from softmachine.theorems.counter.telling import GUIDE
 from softmachine.theorems.counter.tokens import CounterCodec
 from softmachine.theorems.crasp.averages import InRelation

@@ -6,10 +6,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 
+from softmachine.ir import Signal, attend, constant, stack
 from softmachine.languages.crasp import Comparison, Count, counted
 from softmachine.languages.crasp.relation import row
 from softmachine.languages.temporal import And, Constant, Formula, Not, Or
-from softmachine.signals import Signal, attend, constant, stack
 from softmachine.support.errors import ConstructionError
 from softmachine.theorems.crasp.sums import SHARE, CountSum, Names
 from softmachine.theorems.crasp.truth import Truth

@@ -29,11 +29,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from fractions import Fraction
 
+from softmachine.ir import Program as Signals
+from softmachine.ir import Signal, relu, stack
+from softmachine.ir.primitives import one_hot
 from softmachine.languages.crasp import Comparison, Program, core
 from softmachine.languages.temporal import And, Constant, Formula, Not, Or, Symbol, subformulas
-from softmachine.signals import Program as Signals
-from softmachine.signals import Signal, relu, stack
-from softmachine.signals.primitives import one_hot
 from softmachine.support.errors import ConstructionError
 from softmachine.theorems.crasp.averages import HALF, Averages, InRelation
 from softmachine.theorems.crasp.cost import COST

@@ -9,11 +9,11 @@ from fractions import Fraction
 from functools import cached_property
 from typing import TypeAlias
 
+from softmachine.ir import Signal, constant, named, norm, relu, stack, step
+from softmachine.ir.gadgets.integers import by_signs
+from softmachine.ir.kinds import BIT, SHARES, Kind
 from softmachine.languages.linear import Relation
 from softmachine.languages.temporal import And, Constant, Formula, Not, Or, Symbol
-from softmachine.signals import Signal, constant, named, norm, relu, stack, step
-from softmachine.signals.gadgets.integers import by_signs
-from softmachine.signals.kinds import BIT, SHARES, Kind
 from softmachine.support.polynomial import Bound
 
 HALF = Fraction(1, 2)

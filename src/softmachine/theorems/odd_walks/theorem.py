@@ -20,12 +20,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from softmachine.ir import Program, Signal, constant, recogniser
+from softmachine.ir.gadgets.bit_addresses import UNIT, both, by_bits, fetched, matching, settled
+from softmachine.ir.gadgets.wiring import address_width, binary_address, flag
+from softmachine.ir.primitives import token
+from softmachine.ir.reduction import stacked
 from softmachine.languages.graph import Graph
-from softmachine.signals import Program, Signal, constant, recogniser
-from softmachine.signals.gadgets.bit_addresses import UNIT, both, by_bits, fetched, matching, settled
-from softmachine.signals.gadgets.wiring import address_width, binary_address, flag
-from softmachine.signals.primitives import token
-from softmachine.signals.reduction import stacked
 from softmachine.support.errors import ConstructionError
 from softmachine.theorems.connectivity import theorem as connectivity
 from softmachine.theorems.cost import Cost, ceil_log2, parameter

@@ -6,11 +6,11 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
+from softmachine.ir import Signal, named, position, stack
+from softmachine.ir.gadgets import all_of
+from softmachine.ir.kinds import BIT, Kind, integer
 from softmachine.languages.rasp.core import Reduction
 from softmachine.languages.rasp.values import is_number
-from softmachine.signals import Signal, named, position, stack
-from softmachine.signals.gadgets import all_of
-from softmachine.signals.kinds import BIT, Kind, integer
 from softmachine.support.errors import ConstructionError
 from softmachine.support.polynomial import Bound
 from softmachine.theorems.rasp.arithmetic import as_ratio

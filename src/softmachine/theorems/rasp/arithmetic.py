@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import lcm
 
+from softmachine.ir import Signal, named, relu
+from softmachine.ir.gadgets import all_of
+from softmachine.ir.kinds import BIT
 from softmachine.languages.rasp.core import Operator
-from softmachine.signals import Signal, named, relu
-from softmachine.signals.gadgets import all_of
-from softmachine.signals.kinds import BIT
 from softmachine.support.errors import ConstructionError, Remedy
 from softmachine.theorems.rasp.numbers import Finder, both
 from softmachine.theorems.rasp.tables import MOST_ROWS, Tables

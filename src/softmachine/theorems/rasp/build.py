@@ -7,6 +7,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
+from softmachine.ir import Signal, stack
+from softmachine.ir.kinds import BIT, integer
+from softmachine.ir.signal import Affine
 from softmachine.languages.rasp import core
 from softmachine.languages.rasp.core import UNDEFINED, Definition, Operator
 from softmachine.languages.rasp.counting import counted
@@ -16,9 +19,6 @@ from softmachine.languages.rasp.value_types import Integer as IntegerType
 from softmachine.languages.rasp.value_types import Ratio as RatioType
 from softmachine.languages.rasp.value_types import Type
 from softmachine.languages.rasp.values import apply, identity, is_number
-from softmachine.signals import Signal, stack
-from softmachine.signals.kinds import BIT, integer
-from softmachine.signals.signal import Affine
 from softmachine.support.errors import ConstructionError, Place
 from softmachine.support.polynomial import Bound
 from softmachine.theorems.rasp.aggregates import Aggregates

@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
+from softmachine.ir import Signal, constant, named, relu, stack
+from softmachine.ir.gadgets import all_of
+from softmachine.ir.kinds import BIT, integer
+from softmachine.ir.signal import Affine
 from softmachine.languages.rasp import core
 from softmachine.languages.rasp.core import UNDEFINED, Undefined
 from softmachine.languages.rasp.values import Result, identity, is_number, plain, same
-from softmachine.signals import Signal, constant, named, relu, stack
-from softmachine.signals.gadgets import all_of
-from softmachine.signals.kinds import BIT, integer
-from softmachine.signals.signal import Affine
 from softmachine.support.errors import ConstructionError
 from softmachine.theorems.rasp.heads import Addend, Heads
 from softmachine.theorems.rasp.pointwise import Pointwise

@@ -9,8 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
-from softmachine.signals import Signal, position
-from softmachine.signals.kinds import BIT
+from softmachine.ir import Signal, position
+from softmachine.ir.kinds import BIT
 from softmachine.support.polynomial import Bound
 from softmachine.transformer.attention import Mask
 from softmachine.transformer.features import I_SQUARED, INVERSE, LENGTH, Feature, I, Monomial, N

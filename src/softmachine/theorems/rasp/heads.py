@@ -10,9 +10,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from softmachine.signals import Signal, attend, constant, named, position, stack
-from softmachine.signals.gadgets import mean, select
-from softmachine.signals.kinds import BIT, Kind
+from softmachine.ir import Signal, attend, constant, named, position, stack
+from softmachine.ir.gadgets import mean, select
+from softmachine.ir.kinds import BIT, Kind
 from softmachine.support.errors import ConstructionError
 from softmachine.support.polynomial import Bound
 from softmachine.theorems.rasp.frame import Line

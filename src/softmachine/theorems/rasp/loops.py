@@ -10,13 +10,13 @@ from collections.abc import Mapping
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
+from softmachine.ir import Signal, loop, named, stack
+from softmachine.ir.gadgets import all_of, any_of, rounded
+from softmachine.ir.kinds import BIT, Kind, integer
+from softmachine.ir.signal import Affine
 from softmachine.languages.rasp import core
 from softmachine.languages.rasp.value_types import Finite, Integer, Type
 from softmachine.languages.rasp.values import identity
-from softmachine.signals import Signal, loop, named, stack
-from softmachine.signals.gadgets import all_of, any_of, rounded
-from softmachine.signals.kinds import BIT, Kind, integer
-from softmachine.signals.signal import Affine
 from softmachine.support.errors import ConstructionError
 from softmachine.support.polynomial import Bound
 from softmachine.theorems.rasp.selectors import Grid, Product

@@ -11,12 +11,12 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import ceil
 
-from softmachine.signals import Signal, attend, constant, named, position, relu, stack
-from softmachine.signals.gadgets import gate, select
-from softmachine.signals.gadgets.integers import by_signs, compared, counted
-from softmachine.signals.gadgets.logic import all_of
-from softmachine.signals.kinds import BIT, Kind, integer
-from softmachine.signals.primitives import Fall
+from softmachine.ir import Signal, attend, constant, named, position, relu, stack
+from softmachine.ir.gadgets import gate, select
+from softmachine.ir.gadgets.integers import by_signs, compared, counted
+from softmachine.ir.gadgets.logic import all_of
+from softmachine.ir.kinds import BIT, Kind, integer
+from softmachine.ir.primitives import Fall
 from softmachine.support.errors import ConstructionError
 from softmachine.support.polynomial import Bound
 from softmachine.theorems.rasp.frame import FIRST, Frame, Line

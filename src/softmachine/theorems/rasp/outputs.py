@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 from fractions import Fraction
 
+from softmachine.ir import Signal, constant
+from softmachine.ir.gadgets import all_of
+from softmachine.ir.gadgets.integers import compared
+from softmachine.ir.kinds import BIT
+from softmachine.ir.signal import Affine
 from softmachine.languages.rasp.values import is_number, spelled
-from softmachine.signals import Signal, constant
-from softmachine.signals.gadgets import all_of
-from softmachine.signals.gadgets.integers import compared
-from softmachine.signals.kinds import BIT
-from softmachine.signals.signal import Affine
 from softmachine.support.errors import ConstructionError
 from softmachine.theorems.rasp.answers import LESS, MORE, OTHER, Answers
 from softmachine.theorems.rasp.build import Build

@@ -7,12 +7,12 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import lcm, prod
 
+from softmachine.ir import Signal, constant, named
+from softmachine.ir.gadgets import all_of, select
+from softmachine.ir.kinds import BIT, Kind
 from softmachine.languages.rasp import core
 from softmachine.languages.rasp.core import UNDEFINED, Operator
 from softmachine.languages.rasp.values import apply, identity, is_number, truth
-from softmachine.signals import Signal, constant, named
-from softmachine.signals.gadgets import all_of, select
-from softmachine.signals.kinds import BIT, Kind
 from softmachine.support.errors import ConstructionError
 from softmachine.support.polynomial import Bound
 from softmachine.theorems.rasp.arithmetic import Arithmetic, OpaqueError, as_ratio, opaque

@@ -11,8 +11,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations, starmap
 
-from softmachine.signals import Signal
-from softmachine.signals.kinds import BIT
+from softmachine.ir import Signal
+from softmachine.ir.kinds import BIT
 from softmachine.support.errors import ConstructionError
 from softmachine.theorems.rasp.values import Number
 from softmachine.transformer.attention import Mask

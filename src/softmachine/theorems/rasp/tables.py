@@ -8,13 +8,13 @@ from fractions import Fraction
 from itertools import product
 from math import prod
 
+from softmachine.ir import Signal, named
+from softmachine.ir.gadgets import all_of
+from softmachine.ir.kinds import BIT
+from softmachine.ir.signal import Affine
 from softmachine.languages.rasp import core
 from softmachine.languages.rasp.core import UNDEFINED, Undefined
 from softmachine.languages.rasp.values import Result, identity
-from softmachine.signals import Signal, named
-from softmachine.signals.gadgets import all_of
-from softmachine.signals.kinds import BIT
-from softmachine.signals.signal import Affine
 from softmachine.support.errors import ConstructionError, Remedy
 from softmachine.theorems.rasp.numbers import Finder
 from softmachine.theorems.rasp.values import Category, one_hot, shown

@@ -50,10 +50,10 @@ from __future__ import annotations
 
 from fractions import Fraction
 
+from softmachine.ir import Program
+from softmachine.ir.kinds import BIT
+from softmachine.ir.primitives import one_hot
 from softmachine.languages import rasp
-from softmachine.signals import Program
-from softmachine.signals.kinds import BIT
-from softmachine.signals.primitives import one_hot
 from softmachine.theorems.rasp.build import Build, construction_of
 from softmachine.theorems.rasp.frame import AtLetters, Frame
 from softmachine.theorems.rasp.outputs import logits, next_tokens

@@ -8,11 +8,11 @@ from fractions import Fraction
 from math import lcm
 from typing import TypeAlias
 
+from softmachine.ir import Signal
+from softmachine.ir.kinds import BIT, Kind, integer
+from softmachine.ir.signal import Affine
 from softmachine.languages.rasp import core
 from softmachine.languages.rasp.values import identity, is_number
-from softmachine.signals import Signal
-from softmachine.signals.kinds import BIT, Kind, integer
-from softmachine.signals.signal import Affine
 from softmachine.support.errors import ConstructionError
 from softmachine.support.polynomial import Bound
 from softmachine.theorems.rasp.frame import Line

@@ -27,10 +27,10 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
 
+from softmachine.ir import Program, Signal, Vocabulary, attend, constant, named, position, relu, stack
+from softmachine.ir.gadgets import mean
+from softmachine.ir.kinds import BIT
 from softmachine.languages.turing import MOVES, TuringMachine
-from softmachine.signals import Program, Signal, Vocabulary, attend, constant, named, position, relu, stack
-from softmachine.signals.gadgets import mean
-from softmachine.signals.kinds import BIT
 from softmachine.support.errors import ConstructionError
 from softmachine.theorems.cost import Cost, Expression, Term, either
 from softmachine.theorems.shared.stream_signals import differing, next_token, own, state_of, under_head, written

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from softmachine.ir import Signal, Vocabulary, named, stack
+from softmachine.ir.kinds import BIT
 from softmachine.languages.turing import Action, TuringMachine, Verdict
-from softmachine.signals import Signal, Vocabulary, named, stack
-from softmachine.signals.kinds import BIT
 from softmachine.theorems.shared.stream_tokens import Meaning, Placed, StreamCodec
 from softmachine.theorems.shared.transition import (
     action_labels,

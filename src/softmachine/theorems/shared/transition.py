@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import product
 
+from softmachine.ir import Signal, Vocabulary, position, stack
+from softmachine.ir.gadgets import Row, gate, table
 from softmachine.languages.turing import Action, Rule, Tape, TuringMachine, Verdict
-from softmachine.signals import Signal, Vocabulary, position, stack
-from softmachine.signals.gadgets import Row, gate, table
 from softmachine.theorems.shared.turing_tokens import M
 from softmachine.transformer.features import INVERSE
 

@@ -10,14 +10,14 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import TypeAlias
 
+from softmachine.ir import Signal, attend, constant, position, relu, stack
+from softmachine.ir.gadgets import all_of, any_of, rounded
+from softmachine.ir.gadgets.integers import compared
+from softmachine.ir.kinds import BIT, real
+from softmachine.ir.primitives import Fall
 from softmachine.languages.srasp import Equality, Lookup, Product
 from softmachine.languages.srasp.expressions import Choice, Truth, at_i
 from softmachine.languages.srasp.expressions import Mask as Visible
-from softmachine.signals import Signal, attend, constant, position, relu, stack
-from softmachine.signals.gadgets import all_of, any_of, rounded
-from softmachine.signals.gadgets.integers import compared
-from softmachine.signals.kinds import BIT, real
-from softmachine.signals.primitives import Fall
 from softmachine.support.errors import ConstructionError
 from softmachine.theorems.srasp.numbers import RAMP, SHARE, SHARPNESS, Finder, Number, here
 from softmachine.theorems.srasp.pointwise import Pointwise, Value, finite_value, number_value

@@ -10,10 +10,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
-from softmachine.signals import Signal, attend, constant, named, position, stack
-from softmachine.signals.gadgets import select
-from softmachine.signals.kinds import Kind, integer, real
-from softmachine.signals.primitives import Fall
+from softmachine.ir import Signal, attend, constant, named, position, stack
+from softmachine.ir.gadgets import select
+from softmachine.ir.kinds import Kind, integer, real
+from softmachine.ir.primitives import Fall
 from softmachine.support.errors import ConstructionError
 from softmachine.support.polynomial import Bound
 from softmachine.transformer.attention import AVERAGE_HARD, Mask, Weighting, softmax

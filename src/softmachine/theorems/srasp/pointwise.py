@@ -6,6 +6,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from softmachine.ir import Signal, constant, named
+from softmachine.ir.gadgets import all_of, any_of, exclusive_or, select
+from softmachine.ir.gadgets.integers import compared
+from softmachine.ir.kinds import BIT
+from softmachine.ir.signal import Affine
 from softmachine.languages.linear import Relation
 from softmachine.languages.srasp import Kind, Program
 from softmachine.languages.srasp.expressions import (
@@ -23,11 +28,6 @@ from softmachine.languages.srasp.expressions import (
     Truth,
     Vector,
 )
-from softmachine.signals import Signal, constant, named
-from softmachine.signals.gadgets import all_of, any_of, exclusive_or, select
-from softmachine.signals.gadgets.integers import compared
-from softmachine.signals.kinds import BIT
-from softmachine.signals.signal import Affine
 from softmachine.support.errors import ConstructionError
 from softmachine.theorems.srasp.numbers import Finder, Number, choose_constants, whole
 

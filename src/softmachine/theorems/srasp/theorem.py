@@ -32,11 +32,11 @@ from __future__ import annotations
 
 from fractions import Fraction
 
+from softmachine.ir import Program, named, recogniser, stack
+from softmachine.ir.primitives import one_hot
 from softmachine.languages import srasp
 from softmachine.languages.srasp import Lookup, Sum, normalise, operations
 from softmachine.languages.srasp.expressions import Expression, Vector
-from softmachine.signals import Program, named, recogniser, stack
-from softmachine.signals.primitives import one_hot
 from softmachine.support.errors import ConstructionError
 from softmachine.theorems.shared.special_tokens import START, unused
 from softmachine.theorems.srasp.lookups import looked_up

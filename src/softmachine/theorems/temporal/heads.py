@@ -12,14 +12,14 @@ from enum import StrEnum
 from fractions import Fraction
 from typing import NamedTuple
 
+from softmachine.ir import Signal, attend, constant, named, position, stack
+from softmachine.ir.gadgets import any_of, gate, rounded
+from softmachine.ir.gadgets.integers import compared
+from softmachine.ir.kinds import BIT
+from softmachine.ir.primitives import Fall
 from softmachine.languages import temporal as logic
 from softmachine.languages.linear import Linear, Relation
 from softmachine.languages.temporal import Formula
-from softmachine.signals import Signal, attend, constant, named, position, stack
-from softmachine.signals.gadgets import any_of, gate, rounded
-from softmachine.signals.gadgets.integers import compared
-from softmachine.signals.kinds import BIT
-from softmachine.signals.primitives import Fall
 from softmachine.theorems.temporal.marks import DerivedMarks, Marks
 from softmachine.transformer.attention import AVERAGE_HARD, Mask, Weighting, softmax
 from softmachine.transformer.features import I_SQUARED, INVERSE, LENGTH, NEXT, REST, Alternating, Feature, I, Monomial

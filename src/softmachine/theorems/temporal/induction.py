@@ -6,13 +6,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
+from softmachine.ir import Program, Signal, constant, position, recogniser
+from softmachine.ir.gadgets import all_of, any_of, rounded
+from softmachine.ir.primitives import one_hot
 from softmachine.languages import temporal as logic
 from softmachine.languages.linear import Linear, Relation
 from softmachine.languages.temporal import Formula, Specification, core, subformulas
 from softmachine.languages.temporal.predicates import depends_on_length, holds
-from softmachine.signals import Program, Signal, constant, position, recogniser
-from softmachine.signals.gadgets import all_of, any_of, rounded
-from softmachine.signals.primitives import one_hot
 from softmachine.support.errors import ConstructionError
 from softmachine.theorems.shared.special_tokens import START, unused
 from softmachine.transformer.attention import Mask

@@ -10,8 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
-from softmachine.signals import Signal, attend, named, position, relu
-from softmachine.signals.kinds import BIT
+from softmachine.ir import Signal, attend, named, position, relu
+from softmachine.ir.kinds import BIT
 from softmachine.transformer.attention import Mask, Weighting
 from softmachine.transformer.features import INVERSE, LENGTH, NEXT, REST, Alternating, I
 

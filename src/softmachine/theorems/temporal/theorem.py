@@ -16,9 +16,9 @@ there. In the theorems' variant (b) the scale is 1, and features grow in its pla
 
 from __future__ import annotations
 
+from softmachine.ir import Program
 from softmachine.languages import temporal as logic
 from softmachine.languages.temporal import Formula, Specification
-from softmachine.signals import Program
 from softmachine.support.errors import ConstructionError, Remedy
 from softmachine.theorems.cost import Cost
 from softmachine.theorems.temporal.cost import COUNT_DEPTH, COUNTS, DEPTH, NEIGHBOURS, POINTWISE, WIDTH, WITNESSES

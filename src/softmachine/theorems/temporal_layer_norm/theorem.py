@@ -24,14 +24,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 
+from softmachine.ir import Program, Signal, attend, constant, named, norm
+from softmachine.ir.gadgets import gate
+from softmachine.ir.gadgets.hashing import look_up
+from softmachine.ir.gadgets.integers import by_signs
+from softmachine.ir.kinds import BIT
 from softmachine.languages import temporal as logic
 from softmachine.languages.linear import Linear, Relation
 from softmachine.languages.temporal import Formula, Specification
-from softmachine.signals import Program, Signal, attend, constant, named, norm
-from softmachine.signals.gadgets import gate
-from softmachine.signals.gadgets.hashing import look_up
-from softmachine.signals.gadgets.integers import by_signs
-from softmachine.signals.kinds import BIT
 from softmachine.support.errors import ConstructionError, Remedy
 from softmachine.theorems.cost import Cost
 from softmachine.theorems.temporal.cost import COUNTS, PREDICATES, WIDTH

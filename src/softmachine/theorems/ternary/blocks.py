@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from softmachine.signals import Signal, named, relu, stack
-from softmachine.signals.gadgets import decreased, kept
-from softmachine.signals.kinds import BIT, SIGN
+from softmachine.ir import Signal, named, relu, stack
+from softmachine.ir.gadgets import decreased, kept
+from softmachine.ir.kinds import BIT, SIGN
 from softmachine.theorems.ternary.embedding import Positions, Words
 from softmachine.theorems.ternary.tokens import Mark
 

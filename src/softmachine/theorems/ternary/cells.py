@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from softmachine.ir import Signal, constant, named, stack, total
+from softmachine.ir.gadgets import broadcast, difference, kept, overwritten, search_step, step_of
+from softmachine.ir.kinds import SIGN
 from softmachine.languages.turing import Action, Verdict
-from softmachine.signals import Signal, constant, named, stack, total
-from softmachine.signals.gadgets import broadcast, difference, kept, overwritten, search_step, step_of
-from softmachine.signals.kinds import SIGN
 from softmachine.theorems.ternary.embedding import Positions, Words
 from softmachine.theorems.ternary.tokens import Mark
 

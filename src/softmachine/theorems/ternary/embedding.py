@@ -6,10 +6,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
+from softmachine.ir import Signal, Vocabulary, named, token, weighted
+from softmachine.ir.gadgets import code, decreased, fetch, is_place_zero, place, snapped
+from softmachine.ir.kinds import integer
 from softmachine.languages.turing import Action, Verdict
-from softmachine.signals import Signal, Vocabulary, named, token, weighted
-from softmachine.signals.gadgets import code, decreased, fetch, is_place_zero, place, snapped
-from softmachine.signals.kinds import integer
 from softmachine.theorems.shared.transition import on_tape
 from softmachine.theorems.shared.turing_tokens import Given
 from softmachine.theorems.ternary.tokens import Bits, Cell, Mark, Meaning, Output, State, TernaryCodec

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from softmachine.ir import Signal, named, relu, stack, weighted
+from softmachine.ir.gadgets import all_of, kept, matches
+from softmachine.ir.kinds import BIT, SIGN
 from softmachine.languages.turing import Action, Tape, Verdict
-from softmachine.signals import Signal, named, relu, stack, weighted
-from softmachine.signals.gadgets import all_of, kept, matches
-from softmachine.signals.kinds import BIT, SIGN
 from softmachine.theorems.ternary.blocks import Block
 from softmachine.theorems.ternary.cells import Read
 from softmachine.theorems.ternary.embedding import Words, agreement

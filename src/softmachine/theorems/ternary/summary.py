@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from softmachine.ir import Signal, named, relu, stack
+from softmachine.ir.gadgets import all_of, broadcast, exists, kept, occurs
+from softmachine.ir.kinds import BIT, SIGN
 from softmachine.languages.turing import Verdict
-from softmachine.signals import Signal, named, relu, stack
-from softmachine.signals.gadgets import all_of, broadcast, exists, kept, occurs
-from softmachine.signals.kinds import BIT, SIGN
 from softmachine.theorems.ternary.cells import Read
 from softmachine.theorems.ternary.embedding import Positions, Words, agreement
 from softmachine.theorems.ternary.tokens import Cell, Mark, Meaning, State

@@ -24,10 +24,10 @@ from dataclasses import replace
 from fractions import Fraction
 from functools import partial
 
+from softmachine.ir import Program, Signal, constant, named, total
+from softmachine.ir.gadgets import all_of, is_place_zero
+from softmachine.ir.kinds import BIT, SIGN
 from softmachine.languages.turing import TuringMachine
-from softmachine.signals import Program, Signal, constant, named, total
-from softmachine.signals.gadgets import all_of, is_place_zero
-from softmachine.signals.kinds import BIT, SIGN
 from softmachine.theorems.ternary import cost, summary
 from softmachine.theorems.ternary.blocks import Block, bits_to_spell, read_block
 from softmachine.theorems.ternary.cells import beginnings, count_cells, follow_moves, last_writes, read_symbols

@@ -26,12 +26,12 @@ from collections.abc import Callable
 from fractions import Fraction
 from functools import partial
 
+from softmachine.ir import Program, Signal, attend, constant, loop, named, position, recogniser, relu, stack
+from softmachine.ir.gadgets.bit_addresses import settled
+from softmachine.ir.gadgets.retrieval import Squared, here
+from softmachine.ir.gadgets.wiring import flag
+from softmachine.ir.kinds import BIT, integer
 from softmachine.languages.circuit import Circuit
-from softmachine.signals import Program, Signal, attend, constant, loop, named, position, recogniser, relu, stack
-from softmachine.signals.gadgets.bit_addresses import settled
-from softmachine.signals.gadgets.retrieval import Squared, here
-from softmachine.signals.gadgets.wiring import flag
-from softmachine.signals.kinds import BIT, integer
 from softmachine.theorems.circuit_evaluator.theorem import ADDRESS, DEPTH, Reading, is_token
 from softmachine.theorems.circuit_evaluator.tokens import (
     ARGUMENT,

@@ -14,8 +14,8 @@ from __future__ import annotations
 
 from functools import partial
 
+from softmachine.ir import Program
 from softmachine.languages.turing import TuringMachine
-from softmachine.signals import Program
 from softmachine.theorems.crasp.averages import InRelation
 from softmachine.theorems.crasp.cost import COST
 from softmachine.theorems.crasp.theorem import UNIFORM, of_program

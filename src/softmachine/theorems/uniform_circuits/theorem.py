@@ -21,11 +21,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
+from softmachine.ir import Program, Signal, recogniser
+from softmachine.ir.gadgets.wiring import flag
+from softmachine.ir.primitives import token
 from softmachine.languages.circuit import Basis
 from softmachine.languages.family import Family
-from softmachine.signals import Program, Signal, recogniser
-from softmachine.signals.gadgets.wiring import flag
-from softmachine.signals.primitives import token
 from softmachine.theorems.circuit_evaluator import theorem as plain
 from softmachine.theorems.circuit_evaluator.tokens import ONE
 from softmachine.theorems.cost import Cost, Expression, ceil_log2, largest, let, parameter

@@ -16,11 +16,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
 
+from softmachine.ir import Program, Signal, attend, constant
+from softmachine.ir.gadgets import any_of, gate, rounded
 from softmachine.languages import temporal as logic
 from softmachine.languages.linear import Linear, Relation
 from softmachine.languages.temporal import Formula, Specification, core, fragment
-from softmachine.signals import Program, Signal, attend, constant
-from softmachine.signals.gadgets import any_of, gate, rounded
 from softmachine.support.errors import ConstructionError, Remedy
 from softmachine.theorems.cost import Cost
 from softmachine.theorems.temporal.cost import DEPTH, ENDS, NEIGHBOURS, POINTWISE, WIDTH, WITNESSES

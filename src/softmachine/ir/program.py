@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Generic, TypeVar
 
-from softmachine.signals.primitives import token
-from softmachine.signals.signal import Signal, constant, stack
+from softmachine.ir.primitives import token
+from softmachine.ir.signal import Signal, constant, stack
 from softmachine.support.errors import ConstructionError
 
 Meaning = TypeVar("Meaning", bound=Hashable)

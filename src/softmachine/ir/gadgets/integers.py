@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from softmachine.signals.kinds import BIT, integer
-from softmachine.signals.primitives import named, relu
-from softmachine.signals.signal import Signal, constant, stack
+from softmachine.ir.kinds import BIT, integer
+from softmachine.ir.primitives import named, relu
+from softmachine.ir.signal import Signal, constant, stack
 
 
 def at_least(name: str, number: Signal, bound: int) -> Signal:

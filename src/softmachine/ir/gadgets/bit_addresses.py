@@ -19,9 +19,9 @@ from fractions import Fraction
 from functools import cache
 from math import ceil, floor, log
 
-from softmachine.signals import Signal, attend, constant, relu, stack
-from softmachine.signals.kinds import BIT, integer
-from softmachine.signals.primitives import named
+from softmachine.ir import Signal, attend, constant, relu, stack
+from softmachine.ir.kinds import BIT, integer
+from softmachine.ir.primitives import named
 from softmachine.transformer.attention import AVERAGE_HARD, Mask, Weighting, softmax
 from softmachine.transformer.features import Constant
 from softmachine.transformer.wired_features import unit_vector

@@ -6,10 +6,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from softmachine.signals.gadgets.logic import all_of
-from softmachine.signals.kinds import BIT
-from softmachine.signals.primitives import named
-from softmachine.signals.signal import Affine, Signal
+from softmachine.ir.gadgets.logic import all_of
+from softmachine.ir.kinds import BIT
+from softmachine.ir.primitives import named
+from softmachine.ir.signal import Affine, Signal
 from softmachine.support.errors import ConstructionError
 
 

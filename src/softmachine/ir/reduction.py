@@ -15,12 +15,12 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 from fractions import Fraction
 
-from softmachine.signals import Program, Signal, named, position, relu, stack
-from softmachine.signals.gadgets.bit_addresses import avoiding
-from softmachine.signals.gadgets.wiring import flag
-from softmachine.signals.kinds import BIT, Kind, exactly, union
-from softmachine.signals.primitives import Attention, Carried, Loop, Position, Token
-from softmachine.signals.signal import Affine, Atom, Node, inputs_first, of_node
+from softmachine.ir import Program, Signal, named, position, relu, stack
+from softmachine.ir.gadgets.bit_addresses import avoiding
+from softmachine.ir.gadgets.wiring import flag
+from softmachine.ir.kinds import BIT, Kind, exactly, union
+from softmachine.ir.primitives import Attention, Carried, Loop, Position, Token
+from softmachine.ir.signal import Affine, Atom, Node, inputs_first, of_node
 from softmachine.support.errors import ConstructionError
 from softmachine.transformer.features import Feature
 from softmachine.transformer.wired_features import InBlocks, Shifted

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from softmachine.signals.primitives import attend
-from softmachine.signals.signal import Signal, constant, stack
+from softmachine.ir.primitives import attend
+from softmachine.ir.signal import Signal, constant, stack
 
 
 def ones(count: int) -> Signal:

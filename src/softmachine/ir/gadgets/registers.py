@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from softmachine.signals.kinds import BIT, SIGN, Kind, integer
-from softmachine.signals.primitives import named, position, relu
-from softmachine.signals.signal import Signal, constant, stack, total, weighted
+from softmachine.ir.kinds import BIT, SIGN, Kind, integer
+from softmachine.ir.primitives import named, position, relu
+from softmachine.ir.signal import Signal, constant, stack, total, weighted
 from softmachine.support.errors import ConstructionError
 from softmachine.transformer.features import Bit
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 
-from softmachine.signals import Signal, position, stack
+from softmachine.ir import Signal, position, stack
 from softmachine.transformer.features import ceil_log2
 from softmachine.transformer.wired_features import AddressBit, AddressVector, Table
 

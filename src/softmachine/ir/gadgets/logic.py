@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from softmachine.signals.kinds import BIT, exactly, union
-from softmachine.signals.primitives import named, relu
-from softmachine.signals.signal import Signal, stack
+from softmachine.ir.kinds import BIT, exactly, union
+from softmachine.ir.primitives import named, relu
+from softmachine.ir.signal import Signal, stack
 from softmachine.support.errors import ConstructionError
 from softmachine.support.polynomial import Bound
 

@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from fractions import Fraction
 
-from softmachine.signals.kinds import BIT, INTEGERS, SHARES, Kind, exactly, rectified, union
-from softmachine.signals.signal import Affine, Node, Signal, of_node
+from softmachine.ir.kinds import BIT, INTEGERS, SHARES, Kind, exactly, rectified, union
+from softmachine.ir.signal import Affine, Node, Signal, of_node
 from softmachine.support.errors import ConstructionError
 from softmachine.support.polynomial import Bound
 from softmachine.transformer.attention import AVERAGE_HARD, Mask, Weighting

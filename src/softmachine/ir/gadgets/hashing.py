@@ -9,8 +9,8 @@ squared and no position feature needed.
 
 from __future__ import annotations
 
-from softmachine.signals.primitives import attend, norm
-from softmachine.signals.signal import Signal, stack
+from softmachine.ir.primitives import attend, norm
+from softmachine.ir.signal import Signal, stack
 from softmachine.transformer.attention import Mask
 
 

@@ -4,10 +4,10 @@ A signal is a vector at every position of the sequence. There are five ways to m
 else is a gadget made of them (:mod:`.gadgets`). :func:`.evaluate.evaluate` computes any signal exactly.
 """
 
-from softmachine.signals.evaluate import evaluate
-from softmachine.signals.primitives import attend, loop, named, norm, position, relu, step, token
-from softmachine.signals.program import Program, Vocabulary, recogniser
-from softmachine.signals.signal import Signal, constant, stack, total, weighted
+from softmachine.ir.evaluate import evaluate
+from softmachine.ir.primitives import attend, loop, named, norm, position, relu, step, token
+from softmachine.ir.program import Program, Vocabulary, recogniser
+from softmachine.ir.signal import Signal, constant, stack, total, weighted
 
 __all__ = [
     "Program", "Signal", "Vocabulary", "attend", "constant", "evaluate", "loop", "named", "norm", "position",

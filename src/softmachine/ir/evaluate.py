@@ -9,19 +9,8 @@ from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from math import isqrt
 
-from softmachine.signals.primitives import (
-    Attention,
-    Carried,
-    Fall,
-    Loop,
-    Named,
-    Norm,
-    Position,
-    Token,
-    Unit,
-    outside_loops,
-)
-from softmachine.signals.signal import Affine, Atom, Node, Signal, inputs_first
+from softmachine.ir.primitives import Attention, Carried, Fall, Loop, Named, Norm, Position, Token, Unit, outside_loops
+from softmachine.ir.signal import Affine, Atom, Node, Signal, inputs_first
 from softmachine.support.errors import ConstructionError
 from softmachine.transformer.attention import Choice
 from softmachine.transformer.features import Feature

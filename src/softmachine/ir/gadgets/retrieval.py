@@ -9,9 +9,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
-from softmachine.signals.kinds import BIT, SHARES
-from softmachine.signals.primitives import Fall, attend, named, position, relu
-from softmachine.signals.signal import Signal, constant, stack
+from softmachine.ir.kinds import BIT, SHARES
+from softmachine.ir.primitives import Fall, attend, named, position, relu
+from softmachine.ir.signal import Signal, constant, stack
 from softmachine.support.errors import ConstructionError
 from softmachine.transformer.attention import Mask
 from softmachine.transformer.features import HALF_INVERSE, I_SQUARED, INVERSE, Feature, I

@@ -1,9 +1,9 @@
 """Gadgets: functions over the five primitives. Each says what it assumes, what it guarantees and what it costs."""
 
-from softmachine.signals.gadgets.addressing import broadcast, occurs, ones, repeated, search_step
-from softmachine.signals.gadgets.integers import at_least, where_zero
-from softmachine.signals.gadgets.logic import all_of, any_of, exclusive_or, gate, rounded, select
-from softmachine.signals.gadgets.registers import (
+from softmachine.ir.gadgets.addressing import broadcast, occurs, ones, repeated, search_step
+from softmachine.ir.gadgets.integers import at_least, where_zero
+from softmachine.ir.gadgets.logic import all_of, any_of, exclusive_or, gate, rounded, select
+from softmachine.ir.gadgets.registers import (
     code,
     decreased,
     difference,
@@ -15,7 +15,7 @@ from softmachine.signals.gadgets.registers import (
     snapped,
     step_of,
 )
-from softmachine.signals.gadgets.retrieval import (
+from softmachine.ir.gadgets.retrieval import (
     Located,
     Squared,
     exists,
@@ -28,7 +28,7 @@ from softmachine.signals.gadgets.retrieval import (
     mean,
     previous,
 )
-from softmachine.signals.gadgets.tables import Row, first_of, table
+from softmachine.ir.gadgets.tables import Row, first_of, table
 
 __all__ = [
     "Located", "Row", "Squared", "all_of", "any_of", "at_least", "broadcast", "code", "decreased", "difference",
