@@ -19,7 +19,7 @@ from softmachine.languages import counter, crasp
 from softmachine.languages.crasp.from_counter import counter_program
 from softmachine.languages.crasp.from_turing import turing_program
 from softmachine.languages.turing import TuringMachine
-from softmachine.sources import read_source
+from softmachine.theorems.read_source import read_source
 
 PARITY = "alphabet a b\nP := #[Q_a] - 2*#[Q_t]\nACC <- P = 0\nREJ <- P = 1\nt <- P >= 2"
 HALVING = """

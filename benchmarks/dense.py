@@ -19,7 +19,6 @@ from rich.table import Table
 import softmachine as sm
 from softmachine.arithmetic import nearest
 from softmachine.arithmetic.floating import Float
-from softmachine.codec import DecoderCodec, SegmentedCodec
 from softmachine.engines.dense import decode as decoding
 from softmachine.engines.dense.engine import DenseEngine
 from softmachine.engines.dense.segments import decode_segments
@@ -27,6 +26,7 @@ from softmachine.languages import zoo
 from softmachine.languages.turing import TuringMachine, execute
 from softmachine.model import Model
 from softmachine.support.errors import ConstructionError
+from softmachine.theorems.codec import DecoderCodec, SegmentedCodec
 
 STEPS = 2000
 MACHINE = "busy-beaver-5"

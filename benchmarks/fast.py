@@ -18,10 +18,10 @@ from rich.console import Console
 from rich.table import Table
 
 import softmachine as sm
-from softmachine.codec import DecoderCodec
 from softmachine.engines.fast import FastEngine
 from softmachine.languages.turing import TuringMachine, execute
 from softmachine.model import Model
+from softmachine.theorems.codec import DecoderCodec
 
 MACHINES = {
     "busy beaver 5": "busy-beaver-5",

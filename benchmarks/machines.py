@@ -26,10 +26,10 @@ from rich.console import Console
 from rich.table import Table
 
 import softmachine as sm
-from softmachine.codec import DecoderCodec
 from softmachine.engines.fast import FastEngine
 from softmachine.languages import zoo
 from softmachine.languages.turing import TuringMachine, execute
+from softmachine.theorems.codec import DecoderCodec
 
 LINEAR = 500_000
 INPUTS = {

@@ -24,11 +24,11 @@ from rich.console import Console
 from rich.table import Table
 
 import softmachine as sm
-from softmachine.codec import DecoderCodec, SegmentedCodec
 from softmachine.engines.dense.decode import decode
 from softmachine.engines.dense.engine import DenseEngine
 from softmachine.engines.dense.segments import decode_segments
 from softmachine.model import Model
+from softmachine.theorems.codec import DecoderCodec, SegmentedCodec
 
 CASES = (
     ("busy-beaver-5", None, "", 500),

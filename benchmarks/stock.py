@@ -11,10 +11,10 @@ import time
 from pathlib import Path
 
 import softmachine as sm
-from softmachine.codec import DecoderCodec
 from softmachine.languages.source import Source
 from softmachine.model import Model
 from softmachine.theorems import Theorem
+from softmachine.theorems.codec import DecoderCodec
 
 
 def main() -> None:

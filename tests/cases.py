@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from softmachine.codec import Outcome
+from softmachine.theorems.codec import Outcome
 
 Examples: TypeAlias = tuple[tuple[str, str], ...]
 """Inputs, each with a verdict, and after a blank the output or the value at every symbol."""

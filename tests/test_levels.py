@@ -12,13 +12,13 @@ from pathlib import Path
 import pytest
 
 import softmachine as sm
-from softmachine.codec import Codec, DecoderCodec, Prompt, SegmentedCodec
 from softmachine.exports.lower import lower
 from softmachine.ir import evaluate
 from softmachine.languages.source import Source
 from softmachine.model import Model
 from softmachine.support.errors import ConstructionError, UsageError
 from softmachine.theorems import all_theorems
+from softmachine.theorems.codec import Codec, DecoderCodec, Prompt, SegmentedCodec
 from tests.cases import CASES, Case, told
 from tests.exports.helpers import stock_model
 from tests.exports.plain import lowered_logits

@@ -10,9 +10,9 @@ from itertools import groupby
 import softmachine as sm
 from site_pages.markdown import fenced, joined, said, section, table
 from softmachine.api import compile_for
-from softmachine.codec import DecoderCodec
 from softmachine.languages import zoo
 from softmachine.theorems import Theorem, all_theorems, theorem_named
+from softmachine.theorems.codec import DecoderCodec
 from softmachine.theorems.theorem import Guide
 
 LONGEST = 40

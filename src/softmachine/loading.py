@@ -52,7 +52,7 @@ def _read(source: str | Path, format_name: str | None) -> Source | Model:
         from softmachine.exports import native
 
         return native.load(folder)
-    from softmachine.sources import read_source
+    from softmachine.theorems.read_source import read_source
 
     return read_source(str(source), format_name)
 

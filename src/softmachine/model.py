@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from softmachine.codec import Codec
 from softmachine.languages.source import Source
+from softmachine.theorems.codec import Codec
 from softmachine.theorems.theorem import Theorem
 from softmachine.transformer.weights import Transformer
 

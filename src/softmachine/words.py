@@ -6,10 +6,10 @@ import math
 import random
 from collections.abc import Iterator
 
-from softmachine.codec import Codec
 from softmachine.languages.source import Source
 from softmachine.languages.words import Word, words_of_lengths
 from softmachine.support.errors import Remedy, UsageError
+from softmachine.theorems.codec import Codec
 
 __all__ = ["Word", "count_words", "lengths_up_to", "one_length", "random_words", "require_choice", "words_of"]
 

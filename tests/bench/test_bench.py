@@ -11,8 +11,8 @@ from softmachine.bench import c_loop
 from softmachine.bench.result import Result, figures, ratio, table
 from softmachine.cli.bench import NAMES
 from softmachine.languages.turing import TuringMachine
-from softmachine.sources import read_source
 from softmachine.support.errors import SoftmachineError
+from softmachine.theorems.read_source import read_source
 from tests.cli.conftest import Cli, cli  # noqa: F401 - a fixture
 
 

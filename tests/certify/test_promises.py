@@ -15,7 +15,6 @@ import pytest
 import softmachine as sm
 from softmachine.certify import certify, promises
 from softmachine.certify.promises import check_promises
-from softmachine.codec import Prompt
 from softmachine.exports.manifest import MARK
 from softmachine.ir import Program, attend, position, recogniser, stack, token
 from softmachine.ir.evaluate import evaluate
@@ -28,6 +27,7 @@ from softmachine.pages.soft import soft
 from softmachine.support.errors import BrokenPromiseError, ConstructionError, OutgrownError, SourceError
 from softmachine.sweeps.recipe import Recipe
 from softmachine.theorems import Theorem
+from softmachine.theorems.codec import Prompt
 from softmachine.theorems.shared.recogniser import RecogniserCodec
 from softmachine.transformer.digest import digest
 from softmachine.transformer.features import I

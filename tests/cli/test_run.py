@@ -10,12 +10,12 @@ from typing import Any
 
 import pytest
 
-from softmachine.codec import Prompt
 from softmachine.engines.dense import run as dense_run
 from softmachine.engines.dense.decode import decode
 from softmachine.engines.fast import store
 from softmachine.languages import zoo
 from softmachine.languages.formats import formats
+from softmachine.theorems.codec import Prompt
 from tests.cli.conftest import Cli
 
 KEYS = (

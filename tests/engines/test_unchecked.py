@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 import softmachine as sm
-from softmachine.codec import DecoderCodec
 from softmachine.engines.dense.engine import DenseEngine
 from softmachine.exports.manifest import WEIGHTS
 from softmachine.model import Model
@@ -21,6 +20,7 @@ from softmachine.support.errors import (
     SourceError,
     UsageError,
 )
+from softmachine.theorems.codec import DecoderCodec
 from softmachine.transformer.weights import Head, Matrix, Transformer
 from tests.cases import CASES, Case
 from tests.cli.conftest import Cli, cli  # noqa: F401

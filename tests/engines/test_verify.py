@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 
 import softmachine as sm
-from softmachine.codec import DecoderCodec
 from softmachine.engines.run import Running
 from softmachine.languages.turing import TuringMachine
 from softmachine.model import Model
 from softmachine.support.compare import Difference
 from softmachine.support.errors import PartedError
+from softmachine.theorems.codec import DecoderCodec
 from tests.cases import CASES, Case
 from tests.models import model_of
 

@@ -8,13 +8,13 @@ from pathlib import Path
 from typing import Any
 
 import softmachine as sm
-from softmachine.codec import Codec
 from softmachine.exports.export import _softened
 from softmachine.exports.formats import stock_format
 from softmachine.languages.source import Source
 from softmachine.model import Model
 from softmachine.support.progress import nobody
 from softmachine.theorems import theorem_for, theorem_named
+from softmachine.theorems.codec import Codec
 from softmachine.theorems.shared.stream_tokens import StreamCodec
 
 STRANGER = Path(__file__).with_name("stranger.py")

@@ -10,7 +10,6 @@ from pathlib import Path
 import pytest
 
 import softmachine as sm
-from softmachine.codec import DecoderCodec
 from softmachine.exports import export as exporting
 from softmachine.exports.checkpoint import _require_tokenizer, _save_tokenizer
 from softmachine.exports.dialogue import dialogue_of
@@ -21,6 +20,7 @@ from softmachine.exports.lower import lower
 from softmachine.languages.source import Source
 from softmachine.languages.srasp import parse
 from softmachine.support.errors import UsageError
+from softmachine.theorems.codec import DecoderCodec
 from tests.exports.helpers import ask, stock_model
 
 TORCH = importlib.util.find_spec("torch") is not None and importlib.util.find_spec("transformers") is not None

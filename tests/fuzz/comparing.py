@@ -7,9 +7,9 @@ from collections import Counter
 from collections.abc import Iterator
 
 import softmachine as sm
-from softmachine.codec import DecoderCodec
 from softmachine.model import Model
 from softmachine.support.errors import PrecisionError, UsageError
+from softmachine.theorems.codec import DecoderCodec
 from tests.fuzz.interpreters import Answer
 from tests.fuzz.subjects import REFUSALS, SUBJECTS, Subject, reread
 

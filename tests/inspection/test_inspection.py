@@ -10,7 +10,6 @@ from fractions import Fraction
 import pytest
 
 import softmachine as sm
-from softmachine.codec import SegmentedCodec
 from softmachine.engines.result import Run
 from softmachine.inspection import Inspection, inspection
 from softmachine.inspection.choices import members
@@ -18,6 +17,7 @@ from softmachine.inspection.explaining import explained
 from softmachine.inspection.moment import Moment
 from softmachine.ir.evaluate import evaluate
 from softmachine.support.errors import EffortError, PartedError, PrecisionError, UsageError
+from softmachine.theorems.codec import SegmentedCodec
 from softmachine.transformer.sight import Enclosure, Number, least, most
 from tests.cases import CASES, Case
 from tests.inspection.reference import Expected, expected

@@ -139,8 +139,8 @@ def test_readers_are_imported_without_what_takes_long() -> None:
 
 def test_reading_a_file_imports_no_other_language() -> None:
     program = (
-        "import sys, softmachine.sources\n"
-        "softmachine.sources.read_source('palindrome')\n"
+        "import sys, softmachine.theorems.read_source\n"
+        "softmachine.theorems.read_source.read_source('palindrome')\n"
         "known = [name.split('.') for name in sys.modules if name.startswith('softmachine.languages.')]\n"
         "print(sorted({name[2] for name in known if hasattr(sys.modules['.'.join(name[:3])], '__path__')}))"
     )

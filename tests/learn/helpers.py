@@ -6,7 +6,7 @@ from functools import cache
 
 from softmachine.learn.settings import Schedule, Setting, Shape, Task
 from softmachine.learn.tasks import task_for
-from softmachine.sources import read_source
+from softmachine.theorems.read_source import read_source
 
 
 @cache

@@ -11,8 +11,8 @@ pytest.importorskip("torch", reason="torch is not installed: pip install 'softma
 import softmachine as sm
 from softmachine.learn.data import PAD, Drawer, codec_of, corpus_of
 from softmachine.learn.tasks import task_for
-from softmachine.sources import read_source
 from softmachine.support.errors import ConstructionError, UsageError
+from softmachine.theorems.read_source import read_source
 from tests.learn.helpers import parity
 
 

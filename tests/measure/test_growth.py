@@ -6,7 +6,6 @@ from fractions import Fraction
 
 import pytest
 
-from softmachine.codec import Prompt
 from softmachine.compiler import compile_program
 from softmachine.engines.dense.engine import DenseEngine
 from softmachine.engines.dense.weights import least_precision
@@ -17,6 +16,7 @@ from softmachine.ir.primitives import token
 from softmachine.measure.fitting import fitted
 from softmachine.measure.growth import measure
 from softmachine.support.errors import UsageError
+from softmachine.theorems.codec import Prompt
 from softmachine.transformer.attention import Mask
 from softmachine.transformer.features import Logarithm, ceil_log2
 from softmachine.transformer.weights import Transformer

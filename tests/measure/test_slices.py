@@ -9,8 +9,8 @@ from softmachine.languages import counter, crasp, srasp, temporal, turing
 from softmachine.languages.deciding import decider
 from softmachine.measure.fitting import Law, fit
 from softmachine.measure.slices import Slice, describe, slices, table
-from softmachine.sources import read_source
 from softmachine.support.errors import UsageError
+from softmachine.theorems.read_source import read_source
 
 Word = tuple[str, ...]
 

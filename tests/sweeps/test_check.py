@@ -18,7 +18,6 @@ import pytest
 
 import softmachine as sm
 from softmachine.cli.failures import followed
-from softmachine.codec import Codec
 from softmachine.engines.check import Report, check_words
 from softmachine.engines.sweep import Sweep
 from softmachine.languages.source import Source
@@ -30,6 +29,7 @@ from softmachine.sweeps import check as sweeps
 from softmachine.sweeps.check import Checking, Wanted
 from softmachine.sweeps.recipe import Recipe
 from softmachine.theorems import theorem_for
+from softmachine.theorems.codec import Codec
 from softmachine.transformer.digest import digest
 from softmachine.words import count_words, random_words, words_of
 from tests.cli.conftest import Cli, cli  # noqa: F401 - a fixture

@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 
 import softmachine as sm
-from softmachine.codec import Codec, DecoderCodec
 from softmachine.languages import zoo
 from softmachine.languages.source import Source
 from softmachine.support.errors import SoftmachineError
 from softmachine.support.token_array import Packed
 from softmachine.theorems import theorem_for, theorems_for
+from softmachine.theorems.codec import Codec, DecoderCodec
 from tests.cases import CASES, Case
 from tests.digests.cases import MORE_CONTEXTS
 

@@ -13,7 +13,6 @@ from types import ModuleType
 import pytest
 
 from softmachine import api
-from softmachine.codec import Prompt
 from softmachine.compiler import compile_program
 from softmachine.ir import Signal, attend, constant, loop, named, position, recogniser, relu, stack
 from softmachine.ir.kinds import BIT
@@ -35,6 +34,7 @@ from softmachine.model import Model
 from softmachine.support.errors import ConstructionError, PrecisionError, UsageError
 from softmachine.theorems.circuit.theorem import binary_signals, unit_signals
 from softmachine.theorems.circuit.tokens import Addresses, CircuitCodec
+from softmachine.theorems.codec import Prompt
 from softmachine.to_circuit import TransformerCircuit, to_circuit
 from softmachine.transformer.attention import Weighting, softmax
 from softmachine.transformer.features import I_SQUARED, INVERSE, Bit, I, Logarithm

@@ -11,11 +11,11 @@ from pathlib import Path
 from softmachine import api
 from softmachine.bench.c_loop import compiler, looped
 from softmachine.bench.result import ROUNDS, Result, alternately
-from softmachine.codec import DecoderCodec
 from softmachine.engines.fast import FastEngine
 from softmachine.languages.turing import TuringMachine, execute
 from softmachine.model import Model
 from softmachine.support.files import temporary_folder
+from softmachine.theorems.codec import DecoderCodec
 
 MACHINES = {"busy beaver 5": "busy-beaver-5", "binary counter": "binary-counter", "bouncer": "1RB1LA_1LA1RB"}
 STEPS, BEGINNING = 10_000_000, 100_000

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from softmachine.certify.observed import Inputs
-from softmachine.codec import DecoderCodec
 from softmachine.model import Model
 from softmachine.support.errors import ConstructionError, Remedy
+from softmachine.theorems.codec import DecoderCodec
 
 
 def inputs_of(model: Model) -> Inputs:

@@ -12,7 +12,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from softmachine.certify.certificate import Certificate, certify
-from softmachine.codec import Codec, DecoderCodec, Prompt, SegmentedCodec
 from softmachine.compiler import compile_program
 from softmachine.ir.evaluate import evaluate
 from softmachine.ir.primitives import Attention
@@ -21,6 +20,7 @@ from softmachine.ir.signal import inputs_first
 from softmachine.model import Model
 from softmachine.support.errors import BrokenPromiseError, ConstructionError, OutgrownError, Remedy
 from softmachine.support.text import many
+from softmachine.theorems.codec import Codec, DecoderCodec, Prompt, SegmentedCodec
 from softmachine.transformer.digest import digest
 from softmachine.words import Word, words_of
 

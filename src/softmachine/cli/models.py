@@ -15,8 +15,8 @@ from softmachine.support.text import many
 
 if TYPE_CHECKING:
     from softmachine.cli.tapes import TapeView
-    from softmachine.codec import Codec
     from softmachine.languages.source import Source
+    from softmachine.theorems.codec import Codec
     from softmachine.transformer.weights import Transformer
 
 ATTENTIONS = ("hard", "soft")

@@ -17,10 +17,10 @@ from softmachine.support.errors import UsageError
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from softmachine.codec import Word
     from softmachine.engines.sweep import Sweep
     from softmachine.measure.rewriting import Rewriting
     from softmachine.model import Model
+    from softmachine.theorems.codec import Word
 
 EXAMPLES = """[dim]Examples:[/]
   softmachine rewrite one-way-streets --as one-loop
@@ -110,7 +110,7 @@ def _sequence(model: Model, word: Word) -> tuple[list[str], int | None]:
     """What the model sees: the prompt, and for a decoder what it says."""
     from itertools import islice
 
-    from softmachine.codec import DecoderCodec
+    from softmachine.theorems.codec import DecoderCodec
 
     prompt = model.codec.prompt(word)
     said = model.codec.expected(word, LONGEST) if isinstance(model.codec, DecoderCodec) else ()
@@ -119,7 +119,7 @@ def _sequence(model: Model, word: Word) -> tuple[list[str], int | None]:
 
 def _positions(sweep: Sweep) -> int:
     """An upper bound of the number of positions that an input of a sweep has."""
-    from softmachine.codec import DecoderCodec
+    from softmachine.theorems.codec import DecoderCodec
 
     codec = sweep.model.codec
     longest = next((word for length in range(sweep.longest, -1, -1) for word in codec.words(length)), ())

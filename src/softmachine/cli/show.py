@@ -20,11 +20,11 @@ if TYPE_CHECKING:
 
     from rich.console import RenderableType
 
-    from softmachine.codec import Codec
     from softmachine.engines.fast.codegen.emitted import Emitted
     from softmachine.engines.fast.tables.interpreted import Interpreted
     from softmachine.languages.source import Source
     from softmachine.model import Model
+    from softmachine.theorems.codec import Codec
     from softmachine.transformer.weights import Transformer
 
 EXAMPLES = """[dim]Examples:[/]
@@ -285,7 +285,7 @@ def _encoding(model: Model) -> dict[str, list[str]]:
 
 
 def _tokens_per_step(codec: Codec[Source]) -> int | None:
-    from softmachine.codec import DecoderCodec
+    from softmachine.theorems.codec import DecoderCodec
 
     return codec.token_limit(2) - codec.token_limit(1) if isinstance(codec, DecoderCodec) else None
 

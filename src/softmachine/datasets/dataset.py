@@ -10,7 +10,6 @@ from itertools import pairwise
 from pathlib import Path
 from random import Random
 
-from softmachine.codec import Codec
 from softmachine.datasets.row import Judge, Row
 from softmachine.datasets.search import Search, spelled
 from softmachine.datasets.split import Split, lengths_in
@@ -21,6 +20,7 @@ from softmachine.support.errors import Remedy, UsageError
 from softmachine.support.estimates import consent, foreseen
 from softmachine.support.files import new_file
 from softmachine.support.text import many
+from softmachine.theorems.codec import Codec
 from softmachine.words import count_words, lengths_up_to, one_length, require_choice, words_of
 
 MOST_WORDS = 1 << 20

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from random import Random
 
-from softmachine.codec import Codec
 from softmachine.languages.source import Source
+from softmachine.theorems.codec import Codec
 from softmachine.words import Word
 
 FEW = 4096

@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from softmachine.arithmetic import Arithmetic
-from softmachine.codec import AnsweringCodec, Codec, DecoderCodec, Prompt, SegmentedCodec
 from softmachine.engines.dense.decode import continuation
 from softmachine.engines.dense.effort import allow_pass
 from softmachine.engines.dense.engine import DenseEngine
@@ -21,6 +20,7 @@ from softmachine.support.compare import Comparison, Difference, first_difference
 from softmachine.support.errors import SoftmachineError
 from softmachine.support.notebook_html import html_table
 from softmachine.support.text import many
+from softmachine.theorems.codec import AnsweringCodec, Codec, DecoderCodec, Prompt, SegmentedCodec
 from softmachine.words import Word
 
 BATCH = 2048

@@ -12,11 +12,11 @@ from pathlib import Path
 from typing import Protocol
 
 from softmachine.arithmetic import Arithmetic
-from softmachine.codec import Codec, Prompt, SegmentedCodec
 from softmachine.languages.source import Source
 from softmachine.model import Model
 from softmachine.support.errors import MORE, OutgrownError, Remedy, UsageError
 from softmachine.support.plugins import Shelf
+from softmachine.theorems.codec import Codec, Prompt, SegmentedCodec
 
 MOST_TRIED = 1_000_000
 """So many steps the interpreter makes at most, to find out what length a run would need."""

@@ -7,11 +7,11 @@ from dataclasses import dataclass, field
 from itertools import islice
 from textwrap import wrap
 
-from softmachine.codec import DecoderCodec, Outcome, Prompt
 from softmachine.model import Model
 from softmachine.support.compare import Difference
 from softmachine.support.notebook_html import html_text
 from softmachine.support.text import filled, many, printable
+from softmachine.theorems.codec import DecoderCodec, Outcome, Prompt
 
 UNFINISHED = "no verdict yet"
 FASTEST = 99_999_999

@@ -13,13 +13,13 @@ from dataclasses import dataclass
 from math import exp, fsum
 
 from softmachine.arithmetic import Arithmetic
-from softmachine.codec import DecoderCodec, SegmentedCodec
 from softmachine.engines.dense.engine import DenseEngine, Pass
 from softmachine.engines.engine import Task
 from softmachine.languages.source import Source
 from softmachine.model import Model
 from softmachine.support.compare import Comparison, Difference
 from softmachine.support.errors import Remedy, UsageError
+from softmachine.theorems.codec import DecoderCodec, SegmentedCodec
 
 MAX_STEPS = 1_000
 """So many steps are allowed, if nothing else is said: a run that has lost its way need not end."""

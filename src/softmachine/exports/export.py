@@ -10,7 +10,6 @@ from itertools import chain, islice, zip_longest
 from pathlib import Path
 
 from softmachine.certify import certify_theorem, require_theorem_weights
-from softmachine.codec import Codec, DecoderCodec
 from softmachine.compiler import compile_program
 from softmachine.datasets.relatives import relative
 from softmachine.datasets.row import Judge, Judged
@@ -29,6 +28,7 @@ from softmachine.model import Model
 from softmachine.support.errors import ConstructionError, InputError, PrecisionError, UsageError
 from softmachine.support.progress import Tell, nobody
 from softmachine.theorems import Theorem, theorems_for
+from softmachine.theorems.codec import Codec, DecoderCodec
 
 SHARPNESS = 32
 """The scaled gap of every head: e⁻³² is less than float32 can see beside 1."""

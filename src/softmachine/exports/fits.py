@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from softmachine.codec import DecoderCodec
 from softmachine.model import Model
 from softmachine.support.errors import ConstructionError, UsageError
+from softmachine.theorems.codec import DecoderCodec
 from softmachine.transformer.features import Feature
 from softmachine.transformer.weights import Transformer
 

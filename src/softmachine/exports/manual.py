@@ -7,10 +7,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
-from softmachine.codec import Interface
 from softmachine.exports.dialogue import Dialogue, Sample
 from softmachine.exports.lowered import Lowered
 from softmachine.support.text import many
+from softmachine.theorems.codec import Interface
 
 MOST_SHOWN = 12
 """So many tokens of an example are shown, and so many names of inputs."""

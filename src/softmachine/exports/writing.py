@@ -10,7 +10,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from softmachine.codec import Interface
 from softmachine.exports.dialogue import Dialogue
 from softmachine.exports.inside import inside, sizes
 from softmachine.exports.manifest import seal
@@ -21,6 +20,7 @@ from softmachine.model import Model
 from softmachine.support.files import write
 from softmachine.support.progress import Tell
 from softmachine.support.text import many
+from softmachine.theorems.codec import Interface
 
 
 @dataclass(frozen=True)

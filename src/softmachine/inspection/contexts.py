@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from softmachine.codec import DecoderCodec, SegmentedCodec
 from softmachine.engines.result import Run
+from softmachine.theorems.codec import DecoderCodec, SegmentedCodec
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 
 from softmachine.arithmetic import arithmetic
-from softmachine.codec import DecoderCodec
 from softmachine.engines.dense.effort import allow_pass, longest
 from softmachine.engines.dense.engine import DenseEngine, Pass
 from softmachine.engines.result import Run
@@ -23,6 +22,7 @@ from softmachine.inspection.watching import Notebook
 from softmachine.support.errors import PartedError, PrecisionError, Remedy, UsageError
 from softmachine.support.estimates import consent
 from softmachine.support.text import many
+from softmachine.theorems.codec import DecoderCodec
 from softmachine.transformer.sight import Number
 from softmachine.transformer.weights import Head, Transformer
 

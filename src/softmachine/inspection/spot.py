@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from softmachine.codec import DecoderCodec
 from softmachine.inspection.inspection import Inspection
 from softmachine.support.errors import UsageError
+from softmachine.theorems.codec import DecoderCodec
 
 _WRITTEN = re.compile(r"(@?)(-?\d{1,18})")
 

@@ -15,7 +15,6 @@ from functools import cached_property, lru_cache
 from random import Random
 from typing import Any
 
-from softmachine.codec import Codec, DecoderCodec, SegmentedCodec
 from softmachine.datasets import Dataset, Row, Split, Wishes
 from softmachine.datasets.row import LONG, Judge
 from softmachine.languages.formats import source_from
@@ -23,6 +22,7 @@ from softmachine.languages.source import Source
 from softmachine.learn.settings import Task
 from softmachine.support.errors import ConstructionError, Remedy, UsageError
 from softmachine.theorems import theorem_for
+from softmachine.theorems.codec import Codec, DecoderCodec, SegmentedCodec
 from softmachine.words import random_words
 
 SOME = 200

@@ -6,12 +6,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from softmachine.codec import AnsweringCodec, DecoderCodec
 from softmachine.inspection.contexts import Context
 from softmachine.inspection.inspection import Inspection
 from softmachine.languages.scene import Stretch
 from softmachine.pages.soft import MOST_SOFT
 from softmachine.support.errors import UsageError
+from softmachine.theorems.codec import AnsweringCodec, DecoderCodec
 
 MOST_POSITIONS = 12_000
 """A context with more of them is not shown as a whole."""

@@ -8,11 +8,11 @@ from dataclasses import dataclass, replace
 from inspect import cleandoc
 from typing import Any
 
-from softmachine.codec import Codec
 from softmachine.ir import Program
 from softmachine.languages.source import Source
 from softmachine.support.errors import ConstructionError, OutgrownError, Remedy
 from softmachine.support.text import family
+from softmachine.theorems.codec import Codec
 from softmachine.theorems.cost import Cost
 from softmachine.transformer.column import Column
 from softmachine.transformer.features import Feature, Relation

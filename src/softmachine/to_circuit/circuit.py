@@ -23,7 +23,6 @@ from numpy.typing import NDArray
 from softmachine.arithmetic import arithmetic
 from softmachine.arithmetic.base import Array
 from softmachine.arithmetic.fixed import Fixed
-from softmachine.codec import Codec, DecoderCodec, Prompt
 from softmachine.engines.dense.engine import DenseEngine
 from softmachine.languages.circuit import Basis, Circuit, Gate, GateKind, evaluate_many, simplified
 from softmachine.languages.source import Source
@@ -31,6 +30,7 @@ from softmachine.model import Model
 from softmachine.support.errors import ConstructionError, UsageError
 from softmachine.support.estimates import consent
 from softmachine.support.progress import Tell, nobody
+from softmachine.theorems.codec import Codec, DecoderCodec, Prompt
 from softmachine.to_circuit.effort import allow_circuit
 from softmachine.to_circuit.layers import Slot, Unrolled
 from softmachine.to_circuit.wires import TRUE, Wires

@@ -8,7 +8,6 @@ from dataclasses import replace
 import pytest
 
 import softmachine as sm
-from softmachine.codec import Prompt
 from softmachine.engines.dense import effort
 from softmachine.engines.dense.effort import allow_pass
 from softmachine.engines.dense.engine import DenseEngine
@@ -18,6 +17,7 @@ from softmachine.model import Model
 from softmachine.support import estimates
 from softmachine.support.errors import EffortError
 from softmachine.support.estimates import consent
+from softmachine.theorems.codec import Prompt
 
 LONG = "ab" * 60_000
 

@@ -13,7 +13,6 @@ import pytest
 from numpy.typing import NDArray
 
 from softmachine.arithmetic import Tensor
-from softmachine.codec import Prompt
 from softmachine.engines.dense.decode import continuation, decode
 from softmachine.engines.dense.engine import DenseEngine
 from softmachine.support.errors import (
@@ -24,6 +23,7 @@ from softmachine.support.errors import (
     SoftmachineError,
     UsageError,
 )
+from softmachine.theorems.codec import Prompt
 from softmachine.transformer.attention import AVERAGE_HARD, Mask, softmax
 from softmachine.transformer.features import INVERSE, Distance, Feature, I, Last, N
 from softmachine.transformer.weights import AffineMap, Block, FeedForward, Head, Layer, Matrix, Transformer

@@ -10,11 +10,11 @@ import pytest
 from safetensors.numpy import load_file, save_file
 
 import softmachine as sm
-from softmachine.codec import DecoderCodec
 from softmachine.engines.fast import FastEngine, FastPass, saved_run, store
 from softmachine.engines.run import Running
 from softmachine.model import Model
 from softmachine.support.errors import SourceError, UsageError
+from softmachine.theorems.codec import DecoderCodec
 
 
 @pytest.fixture(scope="module")

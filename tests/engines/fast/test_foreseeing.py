@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 import softmachine as sm
-from softmachine.codec import DecoderCodec
 from softmachine.engines.fast.codegen.foreseeing import BITS, PLACES, SURE
 from softmachine.engines.fast.engine import FastEngine, FastPass
 from softmachine.engines.fast.indexes.memory import Memory
+from softmachine.theorems.codec import DecoderCodec
 
 STEPS = 300
 

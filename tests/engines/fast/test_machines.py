@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 
 import softmachine as sm
-from softmachine.codec import DecoderCodec
 from softmachine.engines.fast import FastEngine
 from softmachine.languages import zoo
 from softmachine.languages.turing import Tape, TuringMachine
 from softmachine.model import Model
 from softmachine.support.errors import UsageError
+from softmachine.theorems.codec import DecoderCodec
 from tests.engines.fast.reference import expected_codes
 from tests.sources.machines import grown_machine, random_machine, random_word
 

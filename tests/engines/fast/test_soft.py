@@ -8,11 +8,11 @@ from fractions import Fraction
 import pytest
 
 import softmachine as sm
-from softmachine.codec import DecoderCodec
 from softmachine.engines.dense.engine import DenseEngine
 from softmachine.engines.fast import Declined, FastEngine
 from softmachine.model import Model
 from softmachine.support.errors import PrecisionError
+from softmachine.theorems.codec import DecoderCodec
 from softmachine.transformer.attention import softmax
 from softmachine.transformer.features import Feature, Logarithm, Monomial
 

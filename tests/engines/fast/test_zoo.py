@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 
 import softmachine as sm
-from softmachine.codec import DecoderCodec, SegmentedCodec
 from softmachine.engines.fast import Declined, FastEngine, SegmentedPass
 from softmachine.engines.fast.tables.interpreted import Interpreted
 from softmachine.engines.run import Running
@@ -13,6 +12,7 @@ from softmachine.languages import zoo
 from softmachine.model import Model
 from softmachine.support.errors import ConstructionError, UsageError
 from softmachine.theorems import all_theorems
+from softmachine.theorems.codec import DecoderCodec, SegmentedCodec
 
 LENGTH = 64
 """What the constructions of a length are made for."""

@@ -12,8 +12,8 @@ from softmachine.languages.circuit import (
     majority,
 )
 from softmachine.languages.formats import formats, parse
-from softmachine.sources import read_source
 from softmachine.support.errors import InvalidError, SourceError, UsageError
+from softmachine.theorems.read_source import read_source
 from tests.sources.circuits import AIGER, BENCH, BLIF, BRISTOL, random_circuit
 
 NAMES = ("bench", "blif", "aiger", "bristol")

@@ -7,8 +7,8 @@ import pytest
 
 from softmachine.languages import circuit
 from softmachine.languages.circuit import Circuit, evaluate, truth_table
-from softmachine.sources import read_source
 from softmachine.support.errors import UsageError
+from softmachine.theorems.read_source import read_source
 
 
 def number(value: int, bits: int) -> str:

@@ -8,8 +8,8 @@ from softmachine.languages import counter, turing
 from softmachine.languages.crasp import Encoding, encode, evaluate, parse, run, to_text
 from softmachine.languages.crasp.from_turing import bounded_program, turing_program
 from softmachine.languages.crasp.relative import relative_program
-from softmachine.sources import read_source
 from softmachine.support.errors import UsageError
+from softmachine.theorems.read_source import read_source
 
 AT_ONCE = counter.parse("input a b\nstart yes\naccept yes", name="at once")
 EVEN = counter.parse(

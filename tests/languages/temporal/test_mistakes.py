@@ -3,8 +3,8 @@ from __future__ import annotations
 import pytest
 
 from softmachine.languages.temporal import parse, parse_formula
-from softmachine.sources import read_source
 from softmachine.support.errors import SourceError
+from softmachine.theorems.read_source import read_source
 
 
 def message(text: str) -> str:

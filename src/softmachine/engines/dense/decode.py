@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
-from softmachine.codec import Prompt
 from softmachine.engines.dense.engine import DenseEngine, Pass
 from softmachine.engines.dense.guessing import Draft
 from softmachine.support.errors import SoftmachineError, UsageError
+from softmachine.theorems.codec import Prompt
 
 PIECE = 1024
 """So much of a long prompt is read at a time: scores take memory."""

@@ -6,7 +6,6 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from softmachine.arithmetic import Arithmetic
-from softmachine.codec import DecoderCodec, SegmentedCodec
 from softmachine.engines.dense.decode import decode
 from softmachine.engines.dense.effort import allow_pass
 from softmachine.engines.dense.engine import DenseEngine
@@ -14,6 +13,7 @@ from softmachine.engines.dense.segments import contexts, decode_segments
 from softmachine.engines.engine import Audited, Engine, Task
 from softmachine.languages.source import Source
 from softmachine.support.errors import Remedy, UsageError
+from softmachine.theorems.codec import DecoderCodec, SegmentedCodec
 
 MAX_STEPS = 1_000_000
 """So many steps are allowed, if nothing else is said."""

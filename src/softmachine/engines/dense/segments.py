@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-from softmachine.codec import Prompt
 from softmachine.engines.dense.decode import decode
 from softmachine.engines.dense.engine import DenseEngine
 from softmachine.engines.dense.guessing import Draft
+from softmachine.theorems.codec import Prompt
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,6 @@ from dataclasses import replace
 from pathlib import Path
 
 from softmachine.arithmetic import Arithmetic
-from softmachine.codec import DecoderCodec, SegmentedCodec
 from softmachine.engines.engine import Engine, Execution, Task
 from softmachine.engines.fast import saved_run
 from softmachine.engines.fast.analysis.grids import Declined
@@ -21,6 +20,7 @@ from softmachine.support.errors import Remedy, UsageError
 from softmachine.support.estimates import SOON, WORTH_SAYING, duration, mention
 from softmachine.support.text import many
 from softmachine.support.token_array import Coded
+from softmachine.theorems.codec import DecoderCodec, SegmentedCodec
 
 MAX_STEPS = 100_000_000
 """So many steps are allowed, if nothing else is said."""

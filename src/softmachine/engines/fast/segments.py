@@ -17,9 +17,9 @@ from softmachine.support.errors import InputError
 from softmachine.support.token_array import Codes, Packed
 
 if TYPE_CHECKING:
-    from softmachine.codec import SegmentedCodec
     from softmachine.engines.fast.engine import FastEngine, FastPass
     from softmachine.languages.source import Source
+    from softmachine.theorems.codec import SegmentedCodec
 
 PIECE = 1 << 15
 """So many positions of a segment are computed before what was said is looked at."""

@@ -22,8 +22,8 @@ from softmachine.learn.runs import Record
 from softmachine.learn.settings import Schedule, Setting
 from softmachine.learn.tables import aligned, ends, measured, named, settings_of
 from softmachine.learn.tasks import grid, task_for
-from softmachine.sources import read_source
 from softmachine.support.text import many
+from softmachine.theorems.read_source import read_source
 
 ABOUT = "Which position encoding lets unary and binary number theory go on to longer words? (ICLR 2026)"
 

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
-from softmachine.codec import Word
 from softmachine.languages.turing import TuringMachine
 from softmachine.support.errors import ConstructionError
+from softmachine.theorems.codec import Word
 from softmachine.theorems.shared.recogniser import StartedCodec
 
 ACCEPTS, REJECTS = "accept", "reject"

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import ClassVar
 
-from softmachine.codec import Prompt, Word
 from softmachine.languages.turing import Action, Configuration, Reason, Verdict, step, traced
 from softmachine.support.token_array import Codes
+from softmachine.theorems.codec import Prompt, Word
 from softmachine.theorems.shared.turing_tokens import (
     Begin,
     Given,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from softmachine.codec import Prompt
 from softmachine.languages.turing import Configuration
+from softmachine.theorems.codec import Prompt
 
 SUMMARY = "SUMM"
 

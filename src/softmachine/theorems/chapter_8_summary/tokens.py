@@ -11,10 +11,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from softmachine.codec import Prompt, SegmentedCodec, Word
 from softmachine.languages.turing import Action, Configuration, TuringMachine, Verdict, step
 from softmachine.support.errors import ConstructionError
 from softmachine.theorems.chapter_8_summary.place import SUMMARY, Begin, Column, Place
+from softmachine.theorems.codec import Prompt, SegmentedCodec, Word
 from softmachine.theorems.shared.turing_tokens import (
     MOST_TOKENS,
     Given,

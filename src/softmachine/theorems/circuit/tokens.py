@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
 
-from softmachine.codec import AnsweringCodec, Interface, Outcome, Prompt, Word
 from softmachine.languages.circuit import Basis, Circuit, Gate, evaluate_wires
 from softmachine.languages.scene import Scene, Stretch, Wires
 from softmachine.theorems.circuit.layout import Layout
+from softmachine.theorems.codec import AnsweringCodec, Interface, Outcome, Prompt, Word
 from softmachine.theorems.shared.special_tokens import PAD
 
 

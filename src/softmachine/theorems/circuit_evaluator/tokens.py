@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import ClassVar
 
-from softmachine.codec import Interface, Prompt, Word
 from softmachine.languages.circuit import Basis, Builder, Circuit, Gate, GateKind, simplified
 from softmachine.support.errors import ConstructionError, OutgrownError
 from softmachine.theorems.circuit.tokens import OfCircuit
+from softmachine.theorems.codec import Interface, Prompt, Word
 from softmachine.theorems.shared.special_tokens import PAD
 from softmachine.transformer.features import ceil_log2
 

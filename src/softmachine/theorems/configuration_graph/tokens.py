@@ -7,9 +7,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from softmachine.codec import AnsweringCodec, Interface, Outcome, Prompt, S_co, Word
 from softmachine.languages.turing import MOVES, Tape, TuringMachine, execute
 from softmachine.support.errors import ConstructionError, OutgrownError
+from softmachine.theorems.codec import AnsweringCodec, Interface, Outcome, Prompt, S_co, Word
 from softmachine.theorems.connectivity.theorem import positions
 from softmachine.theorems.shared.special_tokens import PAD
 from softmachine.theorems.shared.turing_tokens import OfMachine

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from softmachine.codec import AnsweringCodec, Interface, Outcome, Prompt, Word
 from softmachine.languages.graph import Graph
 from softmachine.languages.scene import Network, Scene, Stretch
+from softmachine.theorems.codec import AnsweringCodec, Interface, Outcome, Prompt, Word
 from softmachine.theorems.shared.special_tokens import PAD
 
 

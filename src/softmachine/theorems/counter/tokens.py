@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice
 
-from softmachine.codec import DecoderCodec, Outcome, Prompt, Word
 from softmachine.languages.counter import (
     Configuration,
     CounterMachine,
@@ -23,6 +22,7 @@ from softmachine.languages.crasp.from_counter import counter_program, transition
 from softmachine.languages.crasp.incremental import VERDICTS
 from softmachine.languages.scene import Counters, Scene, Stretch
 from softmachine.support.token_array import Codes
+from softmachine.theorems.codec import DecoderCodec, Outcome, Prompt, Word
 from softmachine.theorems.crasp.tokens import CraspCodec
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from softmachine.codec import Codec
 from softmachine.languages.source import Source
+from softmachine.theorems.codec import Codec
 from softmachine.theorems.theorem import Guide
 from softmachine.transformer.sight import Enclosure, Sight
 

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import TypeVar
 
-from softmachine.codec import Codec, DecoderCodec, Outcome, Prompt, Word
 from softmachine.languages.crasp import Evaluation, Program, generate
 from softmachine.languages.crasp.incremental import VERDICTS, prefixes
 from softmachine.languages.scene import Rows, Scene, Stretch
 from softmachine.support.errors import ConstructionError, OutgrownError
+from softmachine.theorems.codec import Codec, DecoderCodec, Outcome, Prompt, Word
 from softmachine.theorems.shared.recogniser import StartedCodec
 from softmachine.theorems.shared.special_tokens import START, unused
 

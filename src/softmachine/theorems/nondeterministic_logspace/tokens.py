@@ -8,12 +8,12 @@ from enum import StrEnum
 from functools import cached_property
 from itertools import product
 
-from softmachine.codec import Prompt, Word
 from softmachine.languages.graph import Graph, to_text
 from softmachine.languages.logspace import Configuration, LogspaceMachine, accepts, following
 from softmachine.languages.logspace.machine import BLANK, LEFT, RIGHT
 from softmachine.support.errors import ConstructionError
 from softmachine.support.text import many
+from softmachine.theorems.codec import Prompt, Word
 from softmachine.theorems.configuration_graph.tokens import AcceptanceCodec
 from softmachine.theorems.connectivity.theorem import MOST_VERTICES, positions
 from softmachine.theorems.shared.one_length import of_length

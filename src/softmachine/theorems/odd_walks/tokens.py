@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from softmachine.codec import AnsweringCodec, Interface, Outcome, Prompt, Word
 from softmachine.languages.graph import Graph, to_text
+from softmachine.theorems.codec import AnsweringCodec, Interface, Outcome, Prompt, Word
 from softmachine.theorems.connectivity.theorem import positions
 from softmachine.theorems.shared.special_tokens import PAD
 

@@ -8,7 +8,6 @@ from functools import cached_property
 from itertools import takewhile
 from typing import ClassVar
 
-from softmachine.codec import DecoderCodec, Interface, Outcome, Prompt, Word
 from softmachine.languages.rasp import Program
 from softmachine.languages.rasp.core import UNDEFINED, Apply, Length, Operator, Undefined
 from softmachine.languages.rasp.evaluate import run
@@ -17,6 +16,7 @@ from softmachine.languages.rasp.value_types import Integer
 from softmachine.languages.rasp.values import Result
 from softmachine.languages.source import spelled
 from softmachine.support.errors import ConstructionError, InputError, OutgrownError, StuckError
+from softmachine.theorems.codec import DecoderCodec, Interface, Outcome, Prompt, Word
 from softmachine.theorems.rasp.answers import LARGEST, Answers
 from softmachine.theorems.shared.recogniser import StartedCodec
 from softmachine.theorems.shared.special_tokens import START, unused

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
-from softmachine.codec import AnsweringCodec, Interface, Outcome, Prompt, S_co, Word
 from softmachine.languages.predicate import FormalLanguage
+from softmachine.theorems.codec import AnsweringCodec, Interface, Outcome, Prompt, S_co, Word
 from softmachine.theorems.shared.special_tokens import START, unused
 
 

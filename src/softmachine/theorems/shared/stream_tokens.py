@@ -12,9 +12,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import product
 
-from softmachine.codec import Prompt, Word
 from softmachine.languages.turing import Action, Configuration, Reason, Verdict, step
 from softmachine.support.errors import InputError, OutgrownError
+from softmachine.theorems.codec import Prompt, Word
 from softmachine.theorems.shared.turing_tokens import (
     Begin,
     Given,

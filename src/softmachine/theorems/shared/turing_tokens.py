@@ -9,7 +9,6 @@ from functools import cached_property
 from itertools import product
 from typing import ClassVar, Generic, TypeVar
 
-from softmachine.codec import DecoderCodec, Outcome, Word
 from softmachine.languages.scene import Scene, Stretch, Tapes
 from softmachine.languages.turing import (
     MOVES,
@@ -25,6 +24,7 @@ from softmachine.languages.turing import (
 from softmachine.languages.turing.picture import trace_lines
 from softmachine.support.errors import InputError
 from softmachine.support.token_array import Coded, Codes
+from softmachine.theorems.codec import DecoderCodec, Outcome, Word
 from softmachine.theorems.cost import Expression, Term, either, parameter
 
 VERDICTS = {Verdict.ACCEPT: "ACC", Verdict.REJECT: "REJ", Verdict.HALT: "HALT"}

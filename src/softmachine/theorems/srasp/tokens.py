@@ -6,10 +6,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from softmachine.codec import Interface, Outcome, Word
 from softmachine.languages.scene import Rows, Scene, Stretch
 from softmachine.languages.srasp import Program, evaluate
 from softmachine.languages.srasp.expressions import Value
+from softmachine.theorems.codec import Interface, Outcome, Word
 from softmachine.theorems.shared.recogniser import StartedCodec
 
 

@@ -9,11 +9,11 @@ from typing import ClassVar
 
 import numpy as np
 
-from softmachine.codec import Interface, Prompt, Word
 from softmachine.languages.scene import Rows, Scene, Stretch
 from softmachine.languages.temporal import Specification
 from softmachine.languages.temporal.formula import formula_text
 from softmachine.languages.temporal.sweep import sweeps, swept_together
+from softmachine.theorems.codec import Interface, Prompt, Word
 from softmachine.theorems.shared.recogniser import StartedCodec
 
 

@@ -17,9 +17,9 @@ from dataclasses import dataclass
 from enum import StrEnum
 from itertools import product
 
-from softmachine.codec import Prompt, SegmentedCodec, Word
 from softmachine.languages.turing import Action, Configuration, Contents, Tape, TuringMachine, Verdict, step
 from softmachine.support.errors import ConstructionError
+from softmachine.theorems.codec import Prompt, SegmentedCodec, Word
 from softmachine.theorems.shared.turing_tokens import (
     MOST_TOKENS,
     Given,

@@ -7,7 +7,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from softmachine.codec import DecoderCodec, Outcome, Prompt, Word
 from softmachine.languages.crasp import ACCEPT, REJECT, Program
 from softmachine.languages.crasp.from_turing import bounded_program, turing_program
 from softmachine.languages.crasp.incremental import VERDICTS
@@ -15,6 +14,7 @@ from softmachine.languages.scene import Scene, Stretch
 from softmachine.languages.turing import TuringMachine, Verdict, execute
 from softmachine.languages.words import count_ordered_words, ordered_words_from
 from softmachine.support.errors import InputError, Remedy
+from softmachine.theorems.codec import DecoderCodec, Outcome, Prompt, Word
 from softmachine.theorems.crasp.tokens import CraspCodec
 from softmachine.theorems.shared.turing_tokens import OfMachine
 

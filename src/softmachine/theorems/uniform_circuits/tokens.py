@@ -7,7 +7,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from softmachine.codec import AnsweringCodec, Interface, Outcome, Prompt, Word
 from softmachine.languages.circuit import Basis, Circuit
 from softmachine.languages.family import Family
 from softmachine.languages.scene import Scene, Stretch
@@ -25,6 +24,7 @@ from softmachine.theorems.circuit_evaluator.tokens import (
     pointer_width,
     serialised,
 )
+from softmachine.theorems.codec import AnsweringCodec, Interface, Outcome, Prompt, Word
 from softmachine.theorems.shared.one_length import of_length
 from softmachine.theorems.shared.special_tokens import PAD
 
