@@ -19,8 +19,8 @@ from rich.table import Table
 
 import softmachine as sm
 from softmachine.arithmetic.fixed_point import least_bits
+from softmachine.compiler.model import Model
 from softmachine.languages.circuit import Circuit, evaluate
-from softmachine.model import Model
 
 
 def main(inputs: int) -> None:

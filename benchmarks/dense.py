@@ -19,12 +19,12 @@ from rich.table import Table
 import softmachine as sm
 from softmachine.arithmetic import nearest
 from softmachine.arithmetic.floating import Float
+from softmachine.compiler.model import Model
 from softmachine.engines.dense import decode as decoding
 from softmachine.engines.dense.engine import DenseEngine
 from softmachine.engines.dense.segments import decode_segments
 from softmachine.languages import zoo
 from softmachine.languages.turing import TuringMachine, execute
-from softmachine.model import Model
 from softmachine.support.errors import ConstructionError
 from softmachine.theorems.codec import DecoderCodec, SegmentedCodec
 

@@ -18,9 +18,9 @@ from rich.console import Console
 from rich.table import Table
 
 import softmachine as sm
+from softmachine.compiler.model import Model
 from softmachine.engines.fast import FastEngine
 from softmachine.languages.turing import TuringMachine, execute
-from softmachine.model import Model
 from softmachine.theorems.codec import DecoderCodec
 
 MACHINES = {

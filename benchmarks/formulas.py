@@ -18,10 +18,10 @@ from rich.console import Console
 from rich.table import Table
 
 import softmachine as sm
+from softmachine.compiler.model import Model
 from softmachine.engines.check import check_words
 from softmachine.engines.dense.engine import DenseEngine
 from softmachine.languages.temporal import Specification, truth
-from softmachine.model import Model
 
 FORMULAS = [
     "Q_a since Q_b",

@@ -23,10 +23,10 @@ from rich.console import Console
 from rich.table import Table
 
 import softmachine as sm
+from softmachine.compiler.model import Model
 from softmachine.engines.dense import attention, everywhere, memory
 from softmachine.languages.circuit import Circuit, evaluate, multiplier
 from softmachine.languages.graph import Graph
-from softmachine.model import Model
 
 NEVER = 1 << 60
 

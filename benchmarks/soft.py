@@ -24,10 +24,10 @@ from rich.console import Console
 from rich.table import Table
 
 import softmachine as sm
+from softmachine.compiler.model import Model
 from softmachine.engines.dense.decode import decode
 from softmachine.engines.dense.engine import DenseEngine
 from softmachine.engines.dense.segments import decode_segments
-from softmachine.model import Model
 from softmachine.theorems.codec import DecoderCodec, SegmentedCodec
 
 CASES = (

@@ -11,8 +11,8 @@ import time
 from pathlib import Path
 
 import softmachine as sm
+from softmachine.compiler.model import Model
 from softmachine.languages.source import Source
-from softmachine.model import Model
 from softmachine.theorems import Theorem
 from softmachine.theorems.codec import DecoderCodec
 

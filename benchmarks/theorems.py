@@ -25,11 +25,11 @@ import softmachine as sm
 from softmachine.arithmetic import Arithmetic
 from softmachine.arithmetic.base import Array, Floats
 from softmachine.arithmetic.rounded import Format, Rounded
+from softmachine.compiler.model import Model
 from softmachine.engines.dense.decode import continuation
 from softmachine.engines.dense.engine import DenseEngine
 from softmachine.languages.source import Source
 from softmachine.languages.turing import TuringMachine
-from softmachine.model import Model
 from softmachine.support.errors import SoftmachineError
 from softmachine.theorems.codec import DecoderCodec, Prompt, SegmentedCodec
 from softmachine.theorems.ternary.tokens import TernaryCodec

@@ -18,8 +18,8 @@ from rich.console import Console
 from rich.table import Table
 
 import softmachine as sm
+from softmachine.compiler.model import Model
 from softmachine.engines.run import Running
-from softmachine.model import Model
 
 MACHINES = {
     "busy beaver 5": ("busy-beaver-5", "chapter-8"),

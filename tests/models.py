@@ -11,10 +11,10 @@ from typing import Any
 
 import softmachine as sm
 from softmachine.compiler import compile_program
+from softmachine.compiler.model import Model
 from softmachine.exports.manifest import MARK, digest
 from softmachine.ir import Program
 from softmachine.languages.source import Source
-from softmachine.model import Model
 from softmachine.theorems import theorem_for
 from softmachine.theorems.codec import Codec
 from softmachine.transformer.weights import Transformer

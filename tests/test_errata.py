@@ -18,9 +18,9 @@ import pytest
 import softmachine as sm
 from softmachine.arithmetic import Tensor, arithmetic
 from softmachine.arithmetic.fixed_point import FixedPoint
+from softmachine.compiler.rewrites.fixed_point_softmax import least_attention_bits, least_scale
 from softmachine.engines.dense.engine import DenseEngine
 from softmachine.support.errors import AmbiguousTokenError
-from softmachine.transformer.rewriting.fixed_point_softmax import least_attention_bits, least_scale
 
 HERE = Path(__file__).parent
 PAGE = HERE.parent / "docs" / "errata.md"

@@ -12,10 +12,10 @@ from pathlib import Path
 import pytest
 
 import softmachine as sm
+from softmachine.compiler.model import Model
 from softmachine.exports.lower import lower
 from softmachine.ir import evaluate
 from softmachine.languages.source import Source
-from softmachine.model import Model
 from softmachine.support.errors import ConstructionError, UsageError
 from softmachine.theorems import all_theorems
 from softmachine.theorems.codec import Codec, DecoderCodec, Prompt, SegmentedCodec

@@ -8,10 +8,10 @@ import softmachine as sm
 from site_pages.colours import AMBER, GREY, PALE, RED, TEAL, shade
 from softmachine.certify.certificate import with_softmax
 from softmachine.compiler import compile_program
+from softmachine.compiler.model import Model
 from softmachine.inspection.pictures import Picture
 from softmachine.inspection.pictures.svg import Drawing
 from softmachine.ir import Program
-from softmachine.model import Model
 
 LENGTH, LONGEST = 200, 4
 SCALES = range(1, 25)

@@ -30,10 +30,10 @@ if TYPE_CHECKING:
         save,
         soften,
     )
+    from softmachine.compiler.model import Model
     from softmachine.engines.result import Run
     from softmachine.languages.rasp.python.foreign import from_tracr
     from softmachine.languages.turing import Rule, Tape, TuringMachine
-    from softmachine.model import Model
     from softmachine.support.errors import SoftmachineError
     from softmachine.theorems.theorem import Theorem
     from softmachine.transformer.weights import Transformer
@@ -73,7 +73,7 @@ _HOMES = {
     "TuringMachine": "softmachine.languages.turing",
     "Run": "softmachine.engines.result",
     "SoftmachineError": "softmachine.support.errors",
-    "Model": "softmachine.model",
+    "Model": "softmachine.compiler.model",
     "Theorem": "softmachine.theorems.theorem",
     "Transformer": "softmachine.transformer.weights",
     "from_tracr": "softmachine.languages.rasp.python.foreign",

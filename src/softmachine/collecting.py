@@ -6,10 +6,10 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from softmachine.compiler.model import Model
 from softmachine.compiling import compile  # noqa: A004
 from softmachine.languages.source import Source
 from softmachine.loading import load_for_many_words
-from softmachine.model import Model
 from softmachine.support.arguments import validated
 from softmachine.theorems import Theorem, theorem_for
 

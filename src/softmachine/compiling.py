@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, overload
 
 from softmachine.compiler import compile_program
+from softmachine.compiler.model import Model
 from softmachine.languages.source import Source, with_letters_of
 from softmachine.loading import load
-from softmachine.model import Model
 from softmachine.support.arguments import validated
 from softmachine.support.errors import OutgrownError, Remedy, UsageError
 from softmachine.support.estimates import consent

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
+from softmachine.compiler.model import Model
 from softmachine.languages.source import Extensible, Source, with_two_letters
-from softmachine.model import Model
 from softmachine.support.arguments import validated
 from softmachine.support.errors import UsageError
 

@@ -7,10 +7,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from softmachine.compiler.model import Model
 from softmachine.compiling import compile, compile_for  # noqa: A004
 from softmachine.languages.source import Source, input_of
 from softmachine.loading import load, load_for_many_words, source_of
-from softmachine.model import Model
 from softmachine.support.arguments import validated
 from softmachine.support.errors import SoftmachineError
 from softmachine.support.estimates import consent

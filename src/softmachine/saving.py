@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from softmachine.compiler.model import Model
 from softmachine.compiling import compile, compiled_by  # noqa: A004
 from softmachine.languages.source import Source
 from softmachine.loading import load
-from softmachine.model import Model
 from softmachine.support.arguments import validated
 from softmachine.support.errors import UsageError
 from softmachine.support.progress import Tell, nobody

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from softmachine.model import Model
+from softmachine.compiler.model import Model
 from softmachine.running import run
 from softmachine.support.arguments import validated
 from softmachine.support.estimates import consent

@@ -17,6 +17,7 @@ from softmachine.certify.budget import budget
 from softmachine.certify.certificate import with_softmax
 from softmachine.certify.measure import measure
 from softmachine.compiler import compile_program
+from softmachine.compiler.model import Model
 from softmachine.engines.check import check_words
 from softmachine.engines.dense.engine import DenseEngine
 from softmachine.ir import Program, Signal, attend, constant, loop, named, recogniser
@@ -25,7 +26,6 @@ from softmachine.ir.primitives import token
 from softmachine.languages import zoo
 from softmachine.languages.source import Source
 from softmachine.languages.temporal import Formula, Specification, core, fragment, parse_formula, truth
-from softmachine.model import Model
 from softmachine.support.errors import ConstructionError, OutgrownError, UsageError
 from softmachine.theorems import Theorem, theorem_for, theorems_for
 from softmachine.theorems.shared.special_tokens import START

@@ -18,8 +18,8 @@ from softmachine.certify.grids import Gaps
 from softmachine.certify.heads import flat, step_after_errors
 from softmachine.certify.inputs import inputs_of
 from softmachine.certify.observed import all_sequences, observe
+from softmachine.compiler.model import Model
 from softmachine.engines.dense.engine import DenseEngine
-from softmachine.model import Model
 from softmachine.support.errors import ConstructionError, SourceError, UsageError
 from softmachine.transformer.attention import (
     AVERAGE_HARD,

@@ -15,6 +15,7 @@ import pytest
 import softmachine as sm
 from softmachine.certify import certify, promises
 from softmachine.certify.promises import check_promises
+from softmachine.compiler.model import Model
 from softmachine.exports.manifest import MARK
 from softmachine.ir import Program, attend, position, recogniser, stack, token
 from softmachine.ir.evaluate import evaluate
@@ -22,7 +23,6 @@ from softmachine.ir.gadgets import rounded
 from softmachine.ir.kinds import BIT, integer
 from softmachine.ir.primitives import named, relu
 from softmachine.languages.predicate import FormalLanguage
-from softmachine.model import Model
 from softmachine.pages.soft import soft
 from softmachine.support.errors import BrokenPromiseError, ConstructionError, OutgrownError, SourceError
 from softmachine.sweeps.recipe import Recipe

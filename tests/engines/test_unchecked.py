@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 import softmachine as sm
+from softmachine.compiler.model import Model
 from softmachine.engines.dense.engine import DenseEngine
 from softmachine.exports.manifest import WEIGHTS
-from softmachine.model import Model
 from softmachine.support.errors import (
     AmbiguousTokenError,
     InputError,

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 import softmachine as sm
+from softmachine.compiler.model import Model
 from softmachine.engines.run import Running
 from softmachine.languages.turing import TuringMachine
-from softmachine.model import Model
 from softmachine.support.compare import Difference
 from softmachine.support.errors import PartedError
 from softmachine.theorems.codec import DecoderCodec

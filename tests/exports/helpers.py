@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import softmachine as sm
+from softmachine.compiler.model import Model
 from softmachine.exports.export import _softened
 from softmachine.exports.formats import stock_format
 from softmachine.languages.source import Source
-from softmachine.model import Model
 from softmachine.support.progress import nobody
 from softmachine.theorems import theorem_for, theorem_named
 from softmachine.theorems.codec import Codec

@@ -13,13 +13,13 @@ from pathlib import Path
 import pytest
 
 import softmachine as sm
+from softmachine.compiler.model import Model
 from softmachine.exports.dialogue import dialogue_of
 from softmachine.exports.lower import lower
 from softmachine.exports.manual import Manual, usage
 from softmachine.languages.circuit import Circuit
 from softmachine.languages.source import Source
 from softmachine.languages.srasp import parse
-from softmachine.model import Model
 from softmachine.theorems.codec import AnsweringCodec
 from tests.exports.helpers import any_codec_of, ask, spelled, stock_model
 from tests.sources.formulas import words as all_words

@@ -20,9 +20,9 @@ from safetensors.numpy import load as from_bytes
 from safetensors.numpy import save as to_bytes
 
 import softmachine as sm
+from softmachine.compiler.model import Model
 from softmachine.exports import native
 from softmachine.exports.manifest import MARK, WEIGHTS, digest
-from softmachine.model import Model
 from softmachine.support.errors import SoftmachineError, SourceError
 from tests.models import model_of
 

@@ -14,10 +14,10 @@ import pytest
 
 import softmachine as sm
 from softmachine import compiling
+from softmachine.compiler.model import Model
 from softmachine.exports.folder import new_folder
 from softmachine.exports.formats import StockFormat
 from softmachine.exports.manifest import seal
-from softmachine.model import Model
 from softmachine.support.errors import SourceError, UsageError
 from tests.cli.conftest import Cli, cli  # noqa: F401
 from tests.exports.helpers import codec_of

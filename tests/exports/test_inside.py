@@ -17,6 +17,7 @@ import pytest
 
 import softmachine as sm
 from softmachine.arithmetic import Tensor
+from softmachine.compiler.model import Model
 from softmachine.engines.dense.engine import DenseEngine, Pass
 from softmachine.engines.dense.grouping import DenseLayer
 from softmachine.exports.dialogue import dialogue_of
@@ -24,7 +25,6 @@ from softmachine.exports.gpt2 import gpt2
 from softmachine.exports.inside import inside, sizes
 from softmachine.exports.lower import lower
 from softmachine.exports.patches import attention, streams, telling_patch
-from softmachine.model import Model
 from tests.exports.helpers import stock_model
 from tests.exports.plain import lowered_logits
 

@@ -26,12 +26,12 @@ from safetensors.numpy import load_file, save_file
 
 import softmachine as sm
 from softmachine.compiler import compile_program
+from softmachine.compiler.model import Model
 from softmachine.exports import manifest, native
 from softmachine.exports.manifest import MARK, WEIGHTS, digest, is_saved
 from softmachine.exports.native_data import to_data, transformer_from
 from softmachine.languages import zoo
 from softmachine.languages.turing import Rule, TuringMachine
-from softmachine.model import Model
 from softmachine.support.errors import SourceError, UsageError
 from softmachine.theorems import theorem_for
 from softmachine.transformer.attention import AVERAGE_HARD, softmax

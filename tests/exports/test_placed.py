@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from softmachine.compiler import compile_program
+from softmachine.compiler.model import Model
 from softmachine.exports.bert import bert
 from softmachine.exports.dialogue import dialogue_of
 from softmachine.exports.gpt2 import gpt2, gpt2_default
@@ -19,7 +20,6 @@ from softmachine.exports.lower import lower
 from softmachine.exports.lowered import Lowered
 from softmachine.exports.placed import Placed
 from softmachine.ir import attend, position, recogniser, step, token
-from softmachine.model import Model
 from softmachine.support.errors import ConstructionError, UsageError
 from softmachine.transformer.attention import AVERAGE_HARD, Mask, softmax
 from softmachine.transformer.features import NEXT, Last, Relation

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 import softmachine as sm
-from softmachine.model import Model
+from softmachine.compiler.model import Model
 from softmachine.support.errors import PrecisionError, UsageError
 from softmachine.theorems.codec import DecoderCodec
 from tests.fuzz.interpreters import Answer

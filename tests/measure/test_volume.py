@@ -7,9 +7,9 @@ from collections.abc import Callable
 import pytest
 
 import softmachine as sm
+from softmachine.compiler.model import Model
 from softmachine.engines.check import check_words
 from softmachine.measure.volume import Volume, volumes
-from softmachine.model import Model
 from softmachine.support.errors import PrecisionError
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from softmachine.compiler.model import Model
 from softmachine.exports.dialogue import Dialogue
 from softmachine.exports.formats import StockFormat
 from softmachine.exports.gpt2 import gpt2
@@ -11,7 +12,6 @@ from softmachine.exports.lower import lower
 from softmachine.exports.manual import Manual
 from softmachine.exports.verify import Verification
 from softmachine.exports.writing import Filled
-from softmachine.model import Model
 from softmachine.support.progress import Tell
 
 

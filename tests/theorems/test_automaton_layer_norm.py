@@ -9,8 +9,8 @@ from itertools import product
 import pytest
 
 import softmachine as sm
+from softmachine.compiler.model import Model
 from softmachine.languages.turing import TuringMachine, Verdict, execute
-from softmachine.model import Model
 from softmachine.support.errors import ConstructionError, PartedError
 from softmachine.theorems.automaton_layer_norm.tokens import Automaton, AutomatonCodec
 from softmachine.transformer.features import ceil_log2

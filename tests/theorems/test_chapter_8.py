@@ -13,13 +13,13 @@ import softmachine as sm
 from softmachine.arithmetic import Tensor
 from softmachine.arithmetic.floating import Float
 from softmachine.compiler import compile_program
+from softmachine.compiler.model import Model
 from softmachine.engines.check import check_words
 from softmachine.engines.dense.decode import decode
 from softmachine.engines.dense.engine import DenseEngine
 from softmachine.ir import evaluate
 from softmachine.languages import zoo
 from softmachine.languages.turing import Rule, Tape, TuringMachine, execute
-from softmachine.model import Model
 from softmachine.theorems.chapter_8.theorem import THEOREMS, signals
 from softmachine.theorems.chapter_8.tokens import TuringCodec
 from softmachine.theorems.cost import Cost

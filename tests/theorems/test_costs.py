@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 import softmachine as sm
+from softmachine.compiler.model import Model
 from softmachine.languages import zoo
-from softmachine.model import Model
 from softmachine.support.errors import ConstructionError, OutgrownError
 from softmachine.theorems import all_theorems, theorem_named
 from softmachine.theorems.cost import Cost, ceil_log2, either, largest, let, parameter, text

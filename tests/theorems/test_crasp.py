@@ -8,13 +8,13 @@ from itertools import islice
 import pytest
 
 import softmachine as sm
+from softmachine.compiler.model import Model
 from softmachine.engines.check import check_words
 from softmachine.engines.dense.decode import decode
 from softmachine.engines.dense.engine import DenseEngine
 from softmachine.ir import evaluate
 from softmachine.languages.crasp import Program, core, parse
 from softmachine.languages.crasp.evaluate import generate
-from softmachine.model import Model
 from softmachine.support.errors import ConstructionError, InputError, StuckError, UsageError
 from softmachine.theorems.crasp.tokens import STUCK, CraspCodec
 from softmachine.transformer.attention import Choice

@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 
 from softmachine import api
+from softmachine.compiler.model import Model
 from softmachine.engines.dense.engine import DenseEngine
 from softmachine.ir.evaluate import evaluate
 from softmachine.languages import rasp, zoo
-from softmachine.model import Model
 from softmachine.support.errors import (
     ConstructionError,
     InputError,

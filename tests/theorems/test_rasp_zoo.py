@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from softmachine import api
+from softmachine.compiler.model import Model
 from softmachine.engines.dense.engine import DenseEngine
 from softmachine.languages import rasp, zoo
-from softmachine.model import Model
 from softmachine.support.errors import ConstructionError
 
 ZOO = tuple(entry.name for entry in zoo.entries() if entry.file.startswith("rasp/"))

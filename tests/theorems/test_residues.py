@@ -7,10 +7,10 @@ import random
 import pytest
 
 import softmachine as sm
+from softmachine.compiler.model import Model
 from softmachine.engines.check import check_words
 from softmachine.ir import evaluate
 from softmachine.languages.turing import Tape, TuringMachine
-from softmachine.model import Model
 from softmachine.support.errors import ConstructionError, InputError, UsageError
 from softmachine.theorems.residues import theorem as residues
 from softmachine.theorems.shared.stream_tokens import LIMIT, StreamCodec

@@ -19,6 +19,7 @@ from softmachine.certify import certify
 from softmachine.certify.budget import budget
 from softmachine.certify.certificate import with_softmax
 from softmachine.compiler import compile_program
+from softmachine.compiler.model import Model
 from softmachine.engines.check import check_words
 from softmachine.engines.dense.engine import DenseEngine, Pass
 from softmachine.engines.dense.grouping import DenseLayer
@@ -26,7 +27,6 @@ from softmachine.ir import Program, Signal, evaluate
 from softmachine.ir.primitives import Named
 from softmachine.ir.signal import inputs_first, of_node
 from softmachine.languages.turing import Action, Configuration, Rule, Tape, TuringMachine, execute
-from softmachine.model import Model
 from softmachine.support.errors import ConstructionError, InputError, PrecisionError, UsageError
 from softmachine.theorems.ternary.cost import PLAIN, SUMMARY
 from softmachine.theorems.ternary.theorem import bits_for, signals

@@ -14,6 +14,7 @@ import pytest
 
 from softmachine import api
 from softmachine.compiler import compile_program
+from softmachine.compiler.model import Model
 from softmachine.ir import Signal, attend, constant, loop, named, position, recogniser, relu, stack
 from softmachine.ir.kinds import BIT
 from softmachine.ir.primitives import token
@@ -30,7 +31,6 @@ from softmachine.languages.circuit import (
     truth_table,
 )
 from softmachine.languages.temporal import Specification, parse_formula
-from softmachine.model import Model
 from softmachine.support.errors import ConstructionError, PrecisionError, UsageError
 from softmachine.theorems.circuit.theorem import binary_signals, unit_signals
 from softmachine.theorems.circuit.tokens import Addresses, CircuitCodec

@@ -6,8 +6,8 @@ import pytest
 from own_theorem.majority import LANGUAGE, MAJORITY
 
 import softmachine as sm
+from softmachine.compiler.model import Model
 from softmachine.engines.check import check_words
-from softmachine.model import Model
 
 
 @pytest.fixture(scope="module")

@@ -11,9 +11,9 @@ from pathlib import Path
 from softmachine import api
 from softmachine.bench.c_loop import compiler, looped
 from softmachine.bench.result import ROUNDS, Result, alternately
+from softmachine.compiler.model import Model
 from softmachine.engines.fast import FastEngine
 from softmachine.languages.turing import TuringMachine, execute
-from softmachine.model import Model
 from softmachine.support.files import temporary_folder
 from softmachine.theorems.codec import DecoderCodec
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from softmachine.certify.observed import Inputs
-from softmachine.model import Model
+from softmachine.compiler.model import Model
 from softmachine.support.errors import ConstructionError, Remedy
 from softmachine.theorems.codec import DecoderCodec
 

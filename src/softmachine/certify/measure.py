@@ -10,8 +10,8 @@ import time
 from dataclasses import asdict, dataclass
 
 from softmachine.arithmetic.plain import FORMATS
+from softmachine.compiler.model import Model
 from softmachine.engines.check import check_words
-from softmachine.model import Model
 from softmachine.support.estimates import SOON, Estimate, allow
 from softmachine.support.progress import Tell, nobody
 from softmachine.words import random_words

@@ -13,11 +13,11 @@ from typing import Any
 
 from softmachine.certify.certificate import Certificate, certify
 from softmachine.compiler import compile_program
+from softmachine.compiler.model import Model
 from softmachine.ir.evaluate import evaluate
 from softmachine.ir.primitives import Attention
 from softmachine.ir.program import Program
 from softmachine.ir.signal import inputs_first
-from softmachine.model import Model
 from softmachine.support.errors import BrokenPromiseError, ConstructionError, OutgrownError, Remedy
 from softmachine.support.text import many
 from softmachine.theorems.codec import Codec, DecoderCodec, Prompt, SegmentedCodec

@@ -14,7 +14,7 @@ from softmachine.support.errors import UsageError
 if TYPE_CHECKING:
     from softmachine.certify import Certificate
     from softmachine.certify.measure import Measurement
-    from softmachine.model import Model
+    from softmachine.compiler.model import Model
     from softmachine.transformer.weights import Transformer
 
 EXAMPLES = """[dim]Examples:[/]

@@ -18,8 +18,8 @@ from softmachine.support.errors import SoftmachineError
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
+    from softmachine.compiler.model import Model
     from softmachine.engines.check import Disagreement, Report
-    from softmachine.model import Model
     from softmachine.sweeps.check import Checking
 
 EXAMPLES = """[dim]Examples:[/]

@@ -18,8 +18,8 @@ from softmachine.support.errors import Remedy, UsageError
 from softmachine.support.text import many
 
 if TYPE_CHECKING:
+    from softmachine.compiler.model import Model
     from softmachine.exports.writing import Exported
-    from softmachine.model import Model
 
 EXAMPLES = """[dim]Examples:[/]
   softmachine export palindrome --to gpt2 --context 256 -o palindrome-gpt2

@@ -15,10 +15,10 @@ from softmachine.support.errors import Remedy, UsageError
 from softmachine.support.text import many
 
 if TYPE_CHECKING:
+    from softmachine.compiler.model import Model
     from softmachine.engines.result import Run
     from softmachine.inspection import Inspection
     from softmachine.inspection.pictures import Picture
-    from softmachine.model import Model
 
 STEP, ATTENTION = "step", "attention"
 MOST_ROWS = 400

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from softmachine.cli import options
 from softmachine.cli.groups import Group
 from softmachine.cli.output import Output
-from softmachine.model import Model
+from softmachine.compiler.model import Model
 from softmachine.support.errors import UsageError
 from softmachine.support.text import many
 

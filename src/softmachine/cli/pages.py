@@ -15,8 +15,8 @@ from softmachine.inspection.spot import Spot
 from softmachine.support.errors import Remedy, UsageError
 
 if TYPE_CHECKING:
+    from softmachine.compiler.model import Model
     from softmachine.engines.result import Run
-    from softmachine.model import Model
 
 
 @dataclass(frozen=True)

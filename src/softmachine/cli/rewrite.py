@@ -17,9 +17,9 @@ from softmachine.support.errors import UsageError
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from softmachine.compiler.model import Model
     from softmachine.engines.sweep import Sweep
     from softmachine.measure.rewriting import Rewriting
-    from softmachine.model import Model
     from softmachine.theorems.codec import Word
 
 EXAMPLES = """[dim]Examples:[/]

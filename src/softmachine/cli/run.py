@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     from softmachine.cli.looking import Looking
     from softmachine.cli.pages import Paging
     from softmachine.cli.watching import Watched, Watcher
+    from softmachine.compiler.model import Model
     from softmachine.engines.engine import Audited as AuditReport
     from softmachine.engines.run import Run, Running
-    from softmachine.model import Model
     from softmachine.support.compare import Difference
 
     Views = list[Looking | Paging]

@@ -12,8 +12,8 @@ from softmachine.support.errors import UsageError
 from softmachine.support.text import many
 
 if TYPE_CHECKING:
+    from softmachine.compiler.model import Model
     from softmachine.engines.sampling import Sample
-    from softmachine.model import Model
 
 ARITHMETICS = ("float64", "exact")
 MOST_LINES = 60

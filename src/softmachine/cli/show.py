@@ -20,10 +20,10 @@ if TYPE_CHECKING:
 
     from rich.console import RenderableType
 
+    from softmachine.compiler.model import Model
     from softmachine.engines.fast.codegen.emitted import Emitted
     from softmachine.engines.fast.tables.interpreted import Interpreted
     from softmachine.languages.source import Source
-    from softmachine.model import Model
     from softmachine.theorems.codec import Codec
     from softmachine.transformer.weights import Transformer
 

@@ -14,10 +14,10 @@ from softmachine.cli.output import Output
 from softmachine.support.errors import Remedy, SoftmachineError, UsageError
 
 if TYPE_CHECKING:
+    from softmachine.compiler.model import Model
     from softmachine.languages.source import Source
     from softmachine.measure.fitting import Fit
     from softmachine.measure.slices import Slice
-    from softmachine.model import Model
 
 EXAMPLES = """[dim]Examples:[/]
   softmachine slices palindrome --up-to 12
@@ -82,8 +82,8 @@ def command(
     """
     from softmachine import api
     from softmachine.cli.progress import bar
+    from softmachine.compiler.model import Model
     from softmachine.measure.slices import Slice, describe, draw_slices, growth, table
-    from softmachine.model import Model
     from softmachine.support.parallel import crew_of
     from softmachine.sweeps.slices import slices
 

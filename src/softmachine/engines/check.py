@@ -11,11 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from softmachine.arithmetic import Arithmetic
+from softmachine.compiler.model import Model
 from softmachine.engines.dense.decode import continuation
 from softmachine.engines.dense.effort import allow_pass
 from softmachine.engines.dense.engine import DenseEngine
 from softmachine.languages.source import Source
-from softmachine.model import Model
 from softmachine.support.compare import Comparison, Difference, first_difference, in_pieces
 from softmachine.support.errors import SoftmachineError
 from softmachine.support.notebook_html import html_table

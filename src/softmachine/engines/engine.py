@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Protocol
 
 from softmachine.arithmetic import Arithmetic
+from softmachine.compiler.model import Model
 from softmachine.languages.source import Source
-from softmachine.model import Model
 from softmachine.support.errors import MORE, OutgrownError, Remedy, UsageError
 from softmachine.support.plugins import Shelf
 from softmachine.theorems.codec import Codec, Prompt, SegmentedCodec

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from itertools import islice
 from textwrap import wrap
 
-from softmachine.model import Model
+from softmachine.compiler.model import Model
 from softmachine.support.compare import Difference
 from softmachine.support.notebook_html import html_text
 from softmachine.support.text import filled, many, printable

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 from softmachine.arithmetic import Arithmetic
 from softmachine.arithmetic import arithmetic as arithmetic_named
+from softmachine.compiler.model import Model
 from softmachine.engines.engine import Audited, Execution, Task, engine_named, require_comparable
 from softmachine.engines.result import Run
-from softmachine.model import Model
 from softmachine.support.errors import PrecisionError, Remedy, SoftmachineError, SourceError, UsageError
 from softmachine.support.text import many
 from softmachine.support.token_array import Packed

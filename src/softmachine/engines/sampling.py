@@ -13,10 +13,10 @@ from dataclasses import dataclass
 from math import exp, fsum
 
 from softmachine.arithmetic import Arithmetic
+from softmachine.compiler.model import Model
 from softmachine.engines.dense.engine import DenseEngine, Pass
 from softmachine.engines.engine import Task
 from softmachine.languages.source import Source
-from softmachine.model import Model
 from softmachine.support.compare import Comparison, Difference
 from softmachine.support.errors import Remedy, UsageError
 from softmachine.theorems.codec import DecoderCodec, SegmentedCodec

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from itertools import islice
 
 from softmachine.arithmetic import Arithmetic
+from softmachine.compiler.model import Model
 from softmachine.engines.check import BATCH, check_words
 from softmachine.engines.dense.engine import DenseEngine
-from softmachine.model import Model
 from softmachine.support.errors import SoftmachineError
 from softmachine.support.estimates import Estimate, Foresight, allow
 from softmachine.support.text import many

@@ -8,6 +8,7 @@ from importlib import import_module
 from itertools import count
 from pathlib import Path
 
+from softmachine.compiler.model import Model
 from softmachine.exports.dialogue import Dialogue
 from softmachine.exports.lower import lower
 from softmachine.exports.lowered import Lowered
@@ -16,7 +17,6 @@ from softmachine.exports.placed import Placed
 from softmachine.exports.stored import Stored, quiet, verify
 from softmachine.exports.verify import Verification
 from softmachine.exports.writing import Filled
-from softmachine.model import Model
 from softmachine.support.errors import PrecisionError, UsageError
 from softmachine.support.files import write
 from softmachine.support.progress import Tell, nobody

@@ -6,9 +6,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
+from softmachine.compiler.model import Model
 from softmachine.exports.lengths import too_long, words_that_fit
 from softmachine.languages.source import Source
-from softmachine.model import Model
 from softmachine.support.errors import InputError, UsageError
 from softmachine.theorems.codec import AnsweringCodec, Codec, DecoderCodec, Interface
 

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from softmachine.certify import certify_theorem, require_theorem_weights
 from softmachine.compiler import compile_program
+from softmachine.compiler.model import Model
 from softmachine.datasets.relatives import relative
 from softmachine.datasets.row import Judge, Judged
 from softmachine.datasets.search import OTHER, Search
@@ -24,7 +25,6 @@ from softmachine.exports.writing import Exported, describe
 from softmachine.languages import zoo
 from softmachine.languages.source import Source
 from softmachine.languages.words import Word
-from softmachine.model import Model
 from softmachine.support.errors import ConstructionError, InputError, PrecisionError, UsageError
 from softmachine.support.progress import Tell, nobody
 from softmachine.theorems import Theorem, theorems_for

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from softmachine.model import Model
+from softmachine.compiler.model import Model
 from softmachine.support.errors import ConstructionError, UsageError
 from softmachine.theorems.codec import DecoderCodec
 from softmachine.transformer.features import Feature

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from softmachine.compiler.model import Model
 from softmachine.exports import checkpoint
 from softmachine.exports.dialogue import Dialogue
 from softmachine.exports.formats import StockFormat
@@ -20,7 +21,6 @@ from softmachine.exports.lower import lower
 from softmachine.exports.manual import Manual
 from softmachine.exports.placed import Placed
 from softmachine.exports.writing import Filled
-from softmachine.model import Model
 from softmachine.stock import STRETCH
 from softmachine.support.files import temporary_folder
 from softmachine.support.progress import Tell

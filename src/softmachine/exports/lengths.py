@@ -12,9 +12,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from softmachine.compiler.model import Model
 from softmachine.exports.lowered import Affine, Array, LoweredHead, LoweredLayer, Unit
 from softmachine.languages.source import Source
-from softmachine.model import Model
 from softmachine.support.errors import ConstructionError, InputError, UsageError
 from softmachine.theorems.codec import Codec, Prompt
 from softmachine.transformer.features import Feature

@@ -16,6 +16,8 @@ from functools import partial
 
 import numpy as np
 
+from softmachine.compiler.model import Model
+from softmachine.compiler.rewrites.signs import signs_as_steps
 from softmachine.exports.fits import (
     MOST_LAYERS,
     WHOLE,
@@ -41,10 +43,8 @@ from softmachine.exports.lowered import (
     image,
 )
 from softmachine.exports.sight import native, seeing
-from softmachine.model import Model
 from softmachine.support.errors import ConstructionError
 from softmachine.transformer.features import Feature
-from softmachine.transformer.signs import signs_as_steps
 from softmachine.transformer.weights import AffineMap, FeedForward, Head, Layer, Matrix, Transformer
 
 

@@ -14,12 +14,12 @@ from pathlib import Path
 from typing import NoReturn
 
 from softmachine.certify import certify_theorem
+from softmachine.compiler.model import Model
 from softmachine.exports.folder import new_folder
 from softmachine.exports.manifest import MARK, WEIGHTS, content, digest, read_mark, require_digests, seal, verify
 from softmachine.exports.native_data import Array, Json, to_data, transformer_from
 from softmachine.languages.formats import source_from, source_text
 from softmachine.languages.source import Source
-from softmachine.model import Model
 from softmachine.support.errors import Place, SoftmachineError, SourceError, UsageError
 from softmachine.support.files import write
 from softmachine.theorems import Theorem, theorem_named

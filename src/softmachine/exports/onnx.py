@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from softmachine.compiler.model import Model
 from softmachine.exports.checkpoint import needing
 from softmachine.exports.dialogue import Dialogue
 from softmachine.exports.formats import StockFormat
@@ -22,7 +23,6 @@ from softmachine.exports.manual import SEPARATED, Manual
 from softmachine.exports.placed import SAMPLING_GAIN, Placed
 from softmachine.exports.verify import Hearing, Verification
 from softmachine.exports.writing import Filled
-from softmachine.model import Model
 from softmachine.support.files import write
 from softmachine.support.progress import Tell, told
 

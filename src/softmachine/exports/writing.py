@@ -10,13 +10,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from softmachine.compiler.model import Model
 from softmachine.exports.dialogue import Dialogue
 from softmachine.exports.inside import inside, sizes
 from softmachine.exports.manifest import seal
 from softmachine.exports.manual import Manual, usage
 from softmachine.exports.placed import Placed
 from softmachine.exports.verify import Verification
-from softmachine.model import Model
 from softmachine.support.files import write
 from softmachine.support.progress import Tell
 from softmachine.support.text import many

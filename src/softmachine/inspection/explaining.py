@@ -6,10 +6,10 @@ from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from textwrap import wrap
 
+from softmachine.compiler.model import Model
 from softmachine.inspection.moment import Logits, Moment, Stream
 from softmachine.inspection.sentences import sentence
 from softmachine.inspection.stage import ATTENTION, Stage
-from softmachine.model import Model
 from softmachine.support.text import cut
 from softmachine.transformer.sight import Enclosure, Number, most, told, told_below, written, written_ends
 

@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
 
+from softmachine.compiler.model import Model
 from softmachine.inspection.seeing import HeadSight
-from softmachine.model import Model
 from softmachine.support.text import cut, many
 from softmachine.transformer.attention import Choice
 from softmachine.transformer.sight import Enclosure, Number, told

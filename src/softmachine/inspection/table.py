@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from softmachine.compiler.model import Model
 from softmachine.inspection.inspection import Inspection
-from softmachine.model import Model
 from softmachine.support.errors import UsageError
 from softmachine.transformer.column import Column
 

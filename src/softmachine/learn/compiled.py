@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from softmachine.compiler.model import Model
 from softmachine.engines.dense.engine import DenseEngine
 from softmachine.learn.data import Corpus, Example, Segment
 from softmachine.learn.probes import Probed, probe
 from softmachine.learn.tables import aligned
-from softmachine.model import Model
 from softmachine.support.text import cut
 
 if TYPE_CHECKING:

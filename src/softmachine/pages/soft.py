@@ -5,8 +5,8 @@ from __future__ import annotations
 from fractions import Fraction
 
 from softmachine.certify import certify_model
+from softmachine.compiler.model import Model
 from softmachine.inspection.inspection import is_exact
-from softmachine.model import Model
 from softmachine.pages.numbers import Json
 from softmachine.pages.weights import is_uniform, scales
 from softmachine.support.errors import BrokenPromiseError, ConstructionError, UsageError

@@ -12,11 +12,11 @@ from pathlib import Path
 
 from softmachine.arithmetic import Arithmetic
 from softmachine.certify.promises import check_plugin_promises
+from softmachine.compiler.model import Model
 from softmachine.engines import check
 from softmachine.engines.check import Disagreement, Report
 from softmachine.engines.dense.engine import DenseEngine
 from softmachine.engines.sweep import Sweep
-from softmachine.model import Model
 from softmachine.support.errors import BrokenPromiseError, Place, SourceError, UsageError
 from softmachine.support.estimates import consent, consented
 from softmachine.support.parallel import Crew, Journal, Json, Part, Work, parts

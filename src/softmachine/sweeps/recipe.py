@@ -13,8 +13,8 @@ from functools import lru_cache
 from softmachine import __version__
 from softmachine.certify import certify_theorem
 from softmachine.compiler import compile_program
+from softmachine.compiler.model import Model
 from softmachine.exports.native import made_from, written_source
-from softmachine.model import Model
 from softmachine.support.errors import MismatchError, Remedy, UsageError
 from softmachine.transformer.digest import digest
 

@@ -23,10 +23,10 @@ from numpy.typing import NDArray
 from softmachine.arithmetic import arithmetic
 from softmachine.arithmetic.base import Array
 from softmachine.arithmetic.fixed import Fixed
+from softmachine.compiler.model import Model
 from softmachine.engines.dense.engine import DenseEngine
 from softmachine.languages.circuit import Basis, Circuit, Gate, GateKind, evaluate_many, simplified
 from softmachine.languages.source import Source
-from softmachine.model import Model
 from softmachine.support.errors import ConstructionError, UsageError
 from softmachine.support.estimates import consent
 from softmachine.support.progress import Tell, nobody

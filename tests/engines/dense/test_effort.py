@@ -8,12 +8,12 @@ from dataclasses import replace
 import pytest
 
 import softmachine as sm
+from softmachine.compiler.model import Model
 from softmachine.engines.dense import effort
 from softmachine.engines.dense.effort import allow_pass
 from softmachine.engines.dense.engine import DenseEngine
 from softmachine.languages.circuit import multiplier
 from softmachine.languages.graph import Graph
-from softmachine.model import Model
 from softmachine.support import estimates
 from softmachine.support.errors import EffortError
 from softmachine.support.estimates import consent

@@ -8,8 +8,8 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
+from softmachine.compiler.model import Model
 from softmachine.languages.turing import Action, Tape
-from softmachine.model import Model
 from softmachine.theorems.chapter_8.tokens import TuringCodec
 
 MOVES = {"L": -1, "S": 0, "R": 1}

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 import softmachine as sm
+from softmachine.compiler.model import Model
 from softmachine.engines.fast.engine import FastPass
 from softmachine.engines.run import Running
-from softmachine.model import Model
 from softmachine.support.errors import PrecisionError, UsageError
 
 LONG = 30_000

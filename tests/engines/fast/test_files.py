@@ -10,9 +10,9 @@ import pytest
 from safetensors.numpy import load_file, save_file
 
 import softmachine as sm
+from softmachine.compiler.model import Model
 from softmachine.engines.fast import FastEngine, FastPass, saved_run, store
 from softmachine.engines.run import Running
-from softmachine.model import Model
 from softmachine.support.errors import SourceError, UsageError
 from softmachine.theorems.codec import DecoderCodec
 

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 import softmachine as sm
+from softmachine.compiler.model import Model
 from softmachine.engines.fast import FastEngine
 from softmachine.languages import zoo
 from softmachine.languages.turing import Tape, TuringMachine
-from softmachine.model import Model
 from softmachine.support.errors import UsageError
 from softmachine.theorems.codec import DecoderCodec
 from tests.engines.fast.reference import expected_codes

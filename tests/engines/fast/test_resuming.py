@@ -11,10 +11,10 @@ from safetensors import safe_open
 from safetensors.numpy import load_file, save_file
 
 import softmachine as sm
+from softmachine.compiler.model import Model
 from softmachine.engines.fast import FastPass, saved_run, status
 from softmachine.engines.fast.run import FastRun
 from softmachine.engines.run import Running
-from softmachine.model import Model
 from softmachine.support.errors import EffortError, PrecisionError, SourceError
 
 pytestmark = pytest.mark.usefixtures("uncompiled")

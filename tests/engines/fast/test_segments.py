@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 import softmachine as sm
+from softmachine.compiler.model import Model
 from softmachine.engines.fast import FastEngine, FastPass, SegmentedPass
 from softmachine.engines.fast.audit import Audit
 from softmachine.engines.fast.run import FastRun
 from softmachine.engines.run import Running
-from softmachine.model import Model
 from softmachine.support.errors import PrecisionError, SourceError, UsageError
 from softmachine.support.token_array import Packed
 from softmachine.theorems.codec import SegmentedCodec

@@ -8,9 +8,9 @@ from fractions import Fraction
 import pytest
 
 import softmachine as sm
+from softmachine.compiler.model import Model
 from softmachine.engines.dense.engine import DenseEngine
 from softmachine.engines.fast import Declined, FastEngine
-from softmachine.model import Model
 from softmachine.support.errors import PrecisionError
 from softmachine.theorems.codec import DecoderCodec
 from softmachine.transformer.attention import softmax

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 import softmachine as sm
+from softmachine.compiler.model import Model
 from softmachine.engines.fast import Declined, FastEngine
 from softmachine.engines.fast.tables.interpreted import Interpreted, is_large
 from softmachine.engines.run import Running
-from softmachine.model import Model
 from softmachine.support.errors import AmbiguousTokenError, SourceError
 from softmachine.theorems.ternary.tokens import TernaryCodec
 from tests.engines.fast.test_random import compare

@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import softmachine as sm
+from softmachine.compiler.model import Model
 from softmachine.engines.fast import FastEngine
 from softmachine.engines.fast.engine import FastPass
 from softmachine.engines.fast.tables import instructions, layout, words
@@ -17,7 +18,6 @@ from softmachine.engines.fast.tables.interpreted import Interpreted
 from softmachine.engines.fast.tables.layout import Layout
 from softmachine.engines.fast.tables.memory import TableMemory
 from softmachine.engines.fast.tables.order import order_of
-from softmachine.model import Model
 from softmachine.theorems.codec import DecoderCodec
 
 LANES = st.lists(st.sampled_from([-1, 0, 1]), min_size=words.LANES, max_size=words.LANES)

@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 import softmachine as sm
+from softmachine.compiler.model import Model
 from softmachine.engines.fast import Declined, FastEngine, SegmentedPass
 from softmachine.engines.fast.tables.interpreted import Interpreted
 from softmachine.engines.run import Running
 from softmachine.languages import zoo
-from softmachine.model import Model
 from softmachine.support.errors import ConstructionError, UsageError
 from softmachine.theorems import all_theorems
 from softmachine.theorems.codec import DecoderCodec, SegmentedCodec

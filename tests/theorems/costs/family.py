@@ -8,9 +8,9 @@ from itertools import count
 from typing import Any
 
 from softmachine.compiler import compile_program
+from softmachine.compiler.model import Model
 from softmachine.engines.dense.weights import least_precision
 from softmachine.languages.source import Source
-from softmachine.model import Model
 from softmachine.transformer.weights import Transformer
 
 Made = tuple[Source | str, int | None]

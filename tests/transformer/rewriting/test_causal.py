@@ -8,11 +8,11 @@ from itertools import product
 import pytest
 
 import softmachine as sm
+from softmachine.compiler.rewrites.causal import causal, padding
 from softmachine.languages.graph import Graph
 from softmachine.support.errors import ConstructionError
 from softmachine.transformer.attention import Mask
 from softmachine.transformer.features import ceil_log2
-from softmachine.transformer.rewriting.causal import causal, padding
 from softmachine.transformer.weights import Layer, Transformer
 from tests.sources.transformers import VOCABULARY, RandomTransformer
 from tests.transformer.rewriting.running import logits

@@ -11,16 +11,12 @@ from math import log
 import pytest
 
 import softmachine as sm
+from softmachine.compiler.model import Model
+from softmachine.compiler.rewrites.fixed_point_softmax import least_attention_bits, least_scale, soften_in_fixed_point
 from softmachine.engines.dense.engine import DenseEngine
 from softmachine.measure.rewriting import Cost, Form, Rewriting, choose_fixed_point
-from softmachine.model import Model
 from softmachine.support.errors import ConstructionError, PrecisionError, UsageError
 from softmachine.transformer.attention import AVERAGE_HARD, LEFTMOST_HARD, RIGHTMOST_HARD, Weighting, softmax
-from softmachine.transformer.rewriting.fixed_point_softmax import (
-    least_attention_bits,
-    least_scale,
-    soften_in_fixed_point,
-)
 from softmachine.transformer.weights import Block, Transformer
 from tests.arithmetic.fixed_reference import Reference
 from tests.arithmetic.test_hard_by_softmax import least_scale as searched_scale

@@ -9,8 +9,8 @@ import pytest
 
 import softmachine as sm
 from softmachine.arithmetic import arithmetic
+from softmachine.compiler.rewrites.one_head import one_head
 from softmachine.engines.dense.engine import DenseEngine
-from softmachine.transformer.rewriting.one_head import one_head
 from softmachine.transformer.weights import Transformer
 from tests.sources.transformers import VOCABULARY, RandomTransformer
 

@@ -7,10 +7,10 @@ from itertools import product
 import pytest
 
 import softmachine as sm
+from softmachine.compiler.rewrites.unmasked import padding, unmasked
 from softmachine.support.errors import ConstructionError
 from softmachine.transformer.attention import Mask
 from softmachine.transformer.features import ceil_log2
-from softmachine.transformer.rewriting.unmasked import padding, unmasked
 from tests.sources.transformers import VOCABULARY, RandomTransformer
 from tests.transformer.rewriting.running import logits
 

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from softmachine.compiler.rewrites.signs import signs_as_steps
 from softmachine.engines.fast import status
 from softmachine.engines.fast.analysis.flow import Flow, require_causal, unfold
 from softmachine.engines.fast.analysis.grids import HORIZON, Declined
@@ -32,7 +33,6 @@ from softmachine.support.errors import (
 )
 from softmachine.support.text import many
 from softmachine.support.token_array import Coded, Codes
-from softmachine.transformer.signs import signs_as_steps
 from softmachine.transformer.weights import Transformer
 
 CHUNK = 1 << 21

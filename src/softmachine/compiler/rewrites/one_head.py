@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from softmachine.transformer.rewriting.widening import Units, detached, nothing, reading, seen_together, widened
+from softmachine.compiler.rewrites.widening import Units, detached, nothing, reading, seen_together, widened
 from softmachine.transformer.weights import Head, Layer, Transformer
 
 

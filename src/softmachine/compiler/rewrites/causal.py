@@ -16,12 +16,12 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
+from softmachine.compiler.rewrites.reach import Reach, largest_score, reach
+from softmachine.compiler.rewrites.unmasked import PADDING, matched, require_hard
+from softmachine.compiler.rewrites.widening import ONE, Units, nothing, padded, reading, rows_of, stacked, writing
 from softmachine.support.errors import ConstructionError
 from softmachine.transformer.attention import AVERAGE_HARD, Mask
 from softmachine.transformer.features import Feature, ceil_log2
-from softmachine.transformer.rewriting.reach import Reach, largest_score, reach
-from softmachine.transformer.rewriting.unmasked import PADDING, matched, require_hard
-from softmachine.transformer.rewriting.widening import ONE, Units, nothing, padded, reading, rows_of, stacked, writing
 from softmachine.transformer.weights import AffineMap, Block, Head, Layer, Matrix, Transformer
 from softmachine.transformer.wired_features import NO_ADDRESS, AddressBit, Table
 

@@ -18,11 +18,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
-from softmachine.support.errors import ConstructionError
-from softmachine.transformer.attention import AVERAGE_HARD, Mask
-from softmachine.transformer.features import Feature, Relation, ceil_log2
-from softmachine.transformer.rewriting.reach import Reach, largest_score, reach
-from softmachine.transformer.rewriting.widening import (
+from softmachine.compiler.rewrites.reach import Reach, largest_score, reach
+from softmachine.compiler.rewrites.widening import (
     ONE,
     ZERO,
     Units,
@@ -33,6 +30,9 @@ from softmachine.transformer.rewriting.widening import (
     widened,
     writing,
 )
+from softmachine.support.errors import ConstructionError
+from softmachine.transformer.attention import AVERAGE_HARD, Mask
+from softmachine.transformer.features import Feature, Relation, ceil_log2
 from softmachine.transformer.weights import Block, Head, Layer, Matrix, Transformer
 from softmachine.transformer.wired_features import NO_ADDRESS, AddressBit, Table
 
