@@ -18,8 +18,8 @@ from rich.console import Console
 from rich.table import Table
 
 import softmachine as sm
-from softmachine.arithmetic.fixed_point import least_bits
 from softmachine.compiler.model import Model
+from softmachine.engines.numerics.fixed_point import least_bits
 from softmachine.languages.circuit import Circuit, evaluate
 
 

@@ -17,12 +17,12 @@ from rich.console import Console
 from rich.table import Table
 
 import softmachine as sm
-from softmachine.arithmetic import nearest
-from softmachine.arithmetic.floating import Float
 from softmachine.compiler.model import Model
 from softmachine.engines.dense import decode as decoding
 from softmachine.engines.dense.engine import DenseEngine
 from softmachine.engines.dense.segments import decode_segments
+from softmachine.engines.numerics import nearest
+from softmachine.engines.numerics.floating import Float
 from softmachine.languages import zoo
 from softmachine.languages.turing import TuringMachine, execute
 from softmachine.support.errors import ConstructionError

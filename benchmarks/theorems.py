@@ -22,12 +22,12 @@ from rich.console import Console
 from rich.table import Table
 
 import softmachine as sm
-from softmachine.arithmetic import Arithmetic
-from softmachine.arithmetic.base import Array, Floats
-from softmachine.arithmetic.rounded import Format, Rounded
 from softmachine.compiler.model import Model
 from softmachine.engines.dense.decode import continuation
 from softmachine.engines.dense.engine import DenseEngine
+from softmachine.engines.numerics import Arithmetic
+from softmachine.engines.numerics.base import Array, Floats
+from softmachine.engines.numerics.rounded import Format, Rounded
 from softmachine.languages.source import Source
 from softmachine.languages.turing import TuringMachine
 from softmachine.support.errors import SoftmachineError

@@ -16,10 +16,10 @@ import numpy as np
 import pytest
 
 import softmachine as sm
-from softmachine.arithmetic import Tensor, arithmetic
-from softmachine.arithmetic.fixed_point import FixedPoint
 from softmachine.compiler.rewrites.fixed_point_softmax import least_attention_bits, least_scale
 from softmachine.engines.dense.engine import DenseEngine
+from softmachine.engines.numerics import Tensor, arithmetic
+from softmachine.engines.numerics.fixed_point import FixedPoint
 from softmachine.support.errors import AmbiguousTokenError
 
 HERE = Path(__file__).parent

@@ -18,8 +18,8 @@ from flint import arb
 from safetensors.numpy import load_file, save_file
 
 import softmachine as sm
-from softmachine.arithmetic.fixed import Fixed
 from softmachine.engines.dense.engine import DenseEngine
+from softmachine.engines.numerics.fixed import Fixed
 from tests import forward_pass
 from tests.digests.cases import LEFT_OUT, REFUSED, Case
 from tests.digests.record import recorded

@@ -7,9 +7,9 @@ import math
 import pytest
 
 import softmachine as sm
+from softmachine.engines.inputs import FEW, count_words
 from softmachine.engines.sweep import Sweep
 from softmachine.support.errors import UsageError
-from softmachine.words import FEW, count_words
 
 
 def test_every_input_up_to_a_length_or_all_of_the_one_length() -> None:

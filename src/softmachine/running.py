@@ -17,8 +17,8 @@ from softmachine.support.estimates import consent
 from softmachine.theorems import Theorem, theorem_for
 
 if TYPE_CHECKING:
-    from softmachine.arithmetic import Arithmetic
     from softmachine.engines.check import Report
+    from softmachine.engines.numerics import Arithmetic
     from softmachine.engines.result import Run
 
 MOST_FRAMED = 2_000

@@ -8,8 +8,8 @@ from fractions import Fraction
 
 import numpy as np
 
-from softmachine.arithmetic import Arithmetic, Tensor, operator
-from softmachine.arithmetic.base import Array
+from softmachine.engines.numerics import Arithmetic, Tensor, operator
+from softmachine.engines.numerics.base import Array
 
 Exact = Array
 """An object array of fractions."""

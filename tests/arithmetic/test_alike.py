@@ -8,8 +8,8 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from softmachine.arithmetic import arithmetic
-from softmachine.arithmetic.base import Array, Tensor
+from softmachine.engines.numerics import arithmetic
+from softmachine.engines.numerics.base import Array, Tensor
 from softmachine.transformer.attention import Choice
 
 BATCH, QUERIES, KEYS = 3, 11, 13

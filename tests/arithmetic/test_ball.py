@@ -13,11 +13,11 @@ import pytest
 from flint import arb, ctx
 
 import softmachine as sm
-from softmachine.arithmetic import Tensor, UndecidedError, arithmetic
-from softmachine.arithmetic.ball import Ball
-from softmachine.arithmetic.exact import Exact
 from softmachine.cli import main
 from softmachine.engines.dense.engine import DenseEngine
+from softmachine.engines.numerics import Tensor, UndecidedError, arithmetic
+from softmachine.engines.numerics.ball import Ball
+from softmachine.engines.numerics.exact import Exact
 from softmachine.support.errors import AmbiguousTokenError, PrecisionError, UsageError
 from softmachine.theorems.shared.special_tokens import START
 from softmachine.theorems.temporal.heads import Variant, Vision

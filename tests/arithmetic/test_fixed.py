@@ -11,11 +11,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from softmachine.arithmetic import arithmetic
-from softmachine.arithmetic.base import Array, Tensor, UndecidedError
-from softmachine.arithmetic.fixed import Fixed
-from softmachine.arithmetic.fixed_point import FixedPoint, least_bits
-from softmachine.arithmetic.grid import Grid
+from softmachine.engines.numerics import arithmetic
+from softmachine.engines.numerics.base import Array, Tensor, UndecidedError
+from softmachine.engines.numerics.fixed import Fixed
+from softmachine.engines.numerics.fixed_point import FixedPoint, least_bits
+from softmachine.engines.numerics.grid import Grid
 from softmachine.support.errors import UsageError
 from softmachine.transformer.attention import Choice
 from tests.arithmetic.fixed_reference import Reference

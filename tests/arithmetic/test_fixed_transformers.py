@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from softmachine import api
-from softmachine.arithmetic.fixed import Fixed
 from softmachine.engines.dense.engine import DenseEngine
+from softmachine.engines.numerics.fixed import Fixed
 from softmachine.support.errors import AmbiguousTokenError, PrecisionError
 from softmachine.transformer.attention import AVERAGE_HARD, LEFTMOST_HARD, Mask, softmax
 from softmachine.transformer.features import INVERSE, NEXT

@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 from flint import arb, ctx, fmpq
 
-from softmachine.arithmetic import Arithmetic, Tensor, UndecidedError
-from softmachine.arithmetic.exact import Exact
-from softmachine.arithmetic.floating import Float
-from softmachine.arithmetic.operator import power_dividing
+from softmachine.engines.numerics import Arithmetic, Tensor, UndecidedError
+from softmachine.engines.numerics.exact import Exact
+from softmachine.engines.numerics.floating import Float
+from softmachine.engines.numerics.operator import power_dividing
 from softmachine.support.errors import ConstructionError, PrecisionError
 from softmachine.transformer.attention import Choice
 from tests.arithmetic import numbers as hard

@@ -15,10 +15,10 @@ import numpy as np
 import pytest
 
 from softmachine import api
-from softmachine.arithmetic.base import Tensor
-from softmachine.arithmetic.fixed import Fixed
-from softmachine.arithmetic.grid import Grid
 from softmachine.engines.dense.engine import DenseEngine
+from softmachine.engines.numerics.base import Tensor
+from softmachine.engines.numerics.fixed import Fixed
+from softmachine.engines.numerics.grid import Grid
 from softmachine.transformer.attention import AVERAGE_HARD, softmax
 from softmachine.transformer.weights import Block, Layer, Transformer
 from tests.arithmetic.fixed_reference import Reference

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 import softmachine as sm
-from softmachine.arithmetic import arithmetic
-from softmachine.arithmetic.integers import Int8
-from softmachine.arithmetic.rounded import FORMATS, Rounded
+from softmachine.engines.numerics import arithmetic
+from softmachine.engines.numerics.integers import Int8
+from softmachine.engines.numerics.rounded import FORMATS, Rounded
 from softmachine.support.errors import PrecisionError, UsageError
 from softmachine.transformer.attention import Choice
 

@@ -10,12 +10,12 @@ from pathlib import Path
 import pytest
 
 import softmachine as sm
-from softmachine.arithmetic import SHELF, arithmetic
+from softmachine.engines.numerics import SHELF, arithmetic
 from softmachine.support.errors import UsageError
 
 TOY = '''
-from softmachine.arithmetic import Family
-from softmachine.arithmetic.exact import Exact
+from softmachine.engines.numerics import Family
+from softmachine.engines.numerics.exact import Exact
 
 
 class Counting(Exact):
@@ -80,7 +80,7 @@ def test_all_names_are_listed_where_there_is_none(name: str) -> None:
     ],
 )
 def test_only_the_modules_of_the_chosen_one_are_imported(name: str, modules: set[str]) -> None:
-    code = f"import sys; from softmachine.arithmetic import arithmetic; arithmetic({name!r}); print(*sys.modules)"
+    code = f"import sys; from softmachine.engines.numerics import arithmetic; arithmetic({name!r}); print(*sys.modules)"
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
-    own = {module.removeprefix("softmachine.arithmetic.") for module in found if ".arithmetic." in module}
+    own = {module.removeprefix("softmachine.engines.numerics.") for module in found if ".arithmetic." in module}
     assert own - {"base"} == modules

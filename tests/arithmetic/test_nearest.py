@@ -9,8 +9,8 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from softmachine.arithmetic import Tensor, arithmetic
-from softmachine.arithmetic.operator import SLACK
+from softmachine.engines.numerics import Tensor, arithmetic
+from softmachine.engines.numerics.operator import SLACK
 
 KEYS, QUERIES = 150, 3
 

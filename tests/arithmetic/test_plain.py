@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 import softmachine as sm
-from softmachine.arithmetic import UndecidedError, arithmetic
-from softmachine.arithmetic.base import Tensor
-from softmachine.arithmetic.plain import PlainFloat
 from softmachine.engines.check import check_words
+from softmachine.engines.numerics import UndecidedError, arithmetic
+from softmachine.engines.numerics.base import Tensor
+from softmachine.engines.numerics.plain import PlainFloat
 from softmachine.support.errors import UsageError
 from tests.sources.formulas import words as all_words
 

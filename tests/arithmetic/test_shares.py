@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from flint import arb
 
-from softmachine.arithmetic import arithmetic
-from softmachine.arithmetic.objects import Objects
+from softmachine.engines.numerics import arithmetic
+from softmachine.engines.numerics.objects import Objects
 from softmachine.support.errors import ConstructionError
 
 VISIBLE = np.array([[True, False, False], [True, True, True], [False, False, False]])

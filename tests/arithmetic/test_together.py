@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 
 import softmachine as sm
-from softmachine.arithmetic.operator import SLACK
-from softmachine.arithmetic.together import Rows, TogetherFloat
 from softmachine.engines.check import check_words
 from softmachine.engines.dense import engine as dense
 from softmachine.engines.dense.engine import DenseEngine, Together
+from softmachine.engines.numerics.operator import SLACK
+from softmachine.engines.numerics.together import Rows, TogetherFloat
 from softmachine.support.errors import SoftmachineError
 from softmachine.transformer.attention import softmax
 from softmachine.transformer.features import NEXT

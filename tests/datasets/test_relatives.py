@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 import softmachine as sm
 from softmachine.datasets.pools import FEW, Pool, Pools
 from softmachine.datasets.relatives import neighbours, relative
-from softmachine.words import Word
+from softmachine.engines.inputs import Word
 from tests.sources.formulas import words as all_words
 
 CODEC = sm.compile("palindrome").codec

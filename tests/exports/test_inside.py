@@ -16,10 +16,10 @@ import numpy as np
 import pytest
 
 import softmachine as sm
-from softmachine.arithmetic import Tensor
 from softmachine.compiler.model import Model
 from softmachine.engines.dense.engine import DenseEngine, Pass
 from softmachine.engines.dense.grouping import DenseLayer
+from softmachine.engines.numerics import Tensor
 from softmachine.exports.dialogue import dialogue_of
 from softmachine.exports.gpt2 import gpt2
 from softmachine.exports.inside import inside, sizes

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from softmachine.arithmetic import Family
-from softmachine.arithmetic.exact import Exact
+from softmachine.engines.numerics import Family
+from softmachine.engines.numerics.exact import Exact
 
 
 class Toy(Exact):

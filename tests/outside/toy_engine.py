@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from softmachine.arithmetic import Arithmetic
 from softmachine.engines.engine import Audited, Engine, Task
+from softmachine.engines.numerics import Arithmetic
 
 
 class Asked:

@@ -13,9 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import softmachine as sm
-from softmachine.arithmetic import Tensor, UndecidedError, arithmetic
 from softmachine.compiler import compile_program
 from softmachine.engines.dense.engine import DenseEngine
+from softmachine.engines.numerics import Tensor, UndecidedError, arithmetic
 from softmachine.exports.manifest import MARK, digest
 from softmachine.ir import Program, attend, constant, evaluate, norm, position, stack, token
 from softmachine.ir.gadgets.hashing import hashed, look_up

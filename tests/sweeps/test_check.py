@@ -19,6 +19,7 @@ import pytest
 import softmachine as sm
 from softmachine.cli.failures import followed
 from softmachine.engines.check import Report, check_words
+from softmachine.engines.inputs import count_words, random_words, words_of
 from softmachine.engines.sweep import Sweep
 from softmachine.languages.source import Source
 from softmachine.languages.words import ordered_words_from, words_from
@@ -31,7 +32,6 @@ from softmachine.sweeps.recipe import Recipe
 from softmachine.theorems import theorem_for
 from softmachine.theorems.codec import Codec
 from softmachine.transformer.digest import digest
-from softmachine.words import count_words, random_words, words_of
 from tests.cli.conftest import Cli, cli  # noqa: F401 - a fixture
 from tests.models import rewrite
 from tests.workers.crews import Threads

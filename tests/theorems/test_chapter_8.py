@@ -10,13 +10,14 @@ import numpy as np
 import pytest
 
 import softmachine as sm
-from softmachine.arithmetic import Tensor
-from softmachine.arithmetic.floating import Float
 from softmachine.compiler import compile_program
 from softmachine.compiler.model import Model
 from softmachine.engines.check import check_words
 from softmachine.engines.dense.decode import decode
 from softmachine.engines.dense.engine import DenseEngine
+from softmachine.engines.inputs import random_words
+from softmachine.engines.numerics import Tensor
+from softmachine.engines.numerics.floating import Float
 from softmachine.ir import evaluate
 from softmachine.languages import zoo
 from softmachine.languages.turing import Rule, Tape, TuringMachine, execute
@@ -24,7 +25,6 @@ from softmachine.theorems.chapter_8.theorem import THEOREMS, signals
 from softmachine.theorems.chapter_8.tokens import TuringCodec
 from softmachine.theorems.cost import Cost
 from softmachine.transformer.attention import Choice
-from softmachine.words import random_words
 from tests.models import model_of
 from tests.sources.formulas import words as all_words
 from tests.sources.machines import random_machine, random_word

@@ -7,7 +7,7 @@ from itertools import product
 import pytest
 
 from softmachine import api
-from softmachine.arithmetic.fixed_point import least_bits
+from softmachine.engines.numerics.fixed_point import least_bits
 from softmachine.ir import evaluate as evaluate_signal
 from softmachine.ir.gadgets.bit_addresses import unit_scale
 from softmachine.languages import circuit as circuits

@@ -13,8 +13,6 @@ import numpy as np
 import pytest
 
 import softmachine as sm
-from softmachine.arithmetic import Tensor
-from softmachine.arithmetic.base import Array, Map
 from softmachine.certify import certify
 from softmachine.certify.budget import budget
 from softmachine.certify.certificate import with_softmax
@@ -23,6 +21,8 @@ from softmachine.compiler.model import Model
 from softmachine.engines.check import check_words
 from softmachine.engines.dense.engine import DenseEngine, Pass
 from softmachine.engines.dense.grouping import DenseLayer
+from softmachine.engines.numerics import Tensor
+from softmachine.engines.numerics.base import Array, Map
 from softmachine.ir import Program, Signal, evaluate
 from softmachine.ir.primitives import Named
 from softmachine.ir.signal import inputs_first, of_node

@@ -7,7 +7,7 @@ from fractions import Fraction
 
 import pytest
 
-from softmachine.arithmetic.grid import Grid
+from softmachine.engines.numerics.grid import Grid
 from softmachine.languages.circuit import truth_table
 from softmachine.to_circuit.arithmetic import FixedNumbers
 from softmachine.to_circuit.numbers import Number, Numbers

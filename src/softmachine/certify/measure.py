@@ -9,12 +9,12 @@ from __future__ import annotations
 import time
 from dataclasses import asdict, dataclass
 
-from softmachine.arithmetic.plain import FORMATS
 from softmachine.compiler.model import Model
 from softmachine.engines.check import check_words
+from softmachine.engines.inputs import random_words
+from softmachine.engines.numerics.plain import FORMATS
 from softmachine.support.estimates import SOON, Estimate, allow
 from softmachine.support.progress import Tell, nobody
-from softmachine.words import random_words
 
 SAMPLES = 5
 """So many random inputs of each length are tried."""

@@ -15,10 +15,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from softmachine.arithmetic import Tensor, UndecidedError
-from softmachine.arithmetic.exact import Exact
 from softmachine.engines.dense.attention import Search
 from softmachine.engines.dense.engine import DenseEngine
+from softmachine.engines.numerics import Tensor, UndecidedError
+from softmachine.engines.numerics.exact import Exact
 from softmachine.support.errors import PrecisionError
 from softmachine.transformer.attention import Choice
 from softmachine.transformer.weights import Head, Transformer

@@ -14,6 +14,7 @@ from typing import Any
 from softmachine.certify.certificate import Certificate, certify
 from softmachine.compiler import compile_program
 from softmachine.compiler.model import Model
+from softmachine.engines.inputs import Word, words_of
 from softmachine.ir.evaluate import evaluate
 from softmachine.ir.primitives import Attention
 from softmachine.ir.program import Program
@@ -22,7 +23,6 @@ from softmachine.support.errors import BrokenPromiseError, ConstructionError, Ou
 from softmachine.support.text import many
 from softmachine.theorems.codec import Codec, DecoderCodec, Prompt, SegmentedCodec
 from softmachine.transformer.digest import digest
-from softmachine.words import Word, words_of
 
 MAX_WORK = 500_000
 """Scores and forms that are evaluated on all short inputs, and as many on random ones: about a second each."""

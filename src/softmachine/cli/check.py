@@ -112,7 +112,7 @@ def _checked(checking: Checking, output: Output) -> bool:
 
 
 def _status(report: Report, stopped: bool, total: float, output: Output) -> Status:
-    from softmachine.words import COUNTABLE
+    from softmachine.engines.inputs import COUNTABLE
 
     if stopped:
         of_all = f" of {total:,}" if total <= COUNTABLE else ""

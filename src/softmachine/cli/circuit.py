@@ -90,8 +90,8 @@ def command(
 def _compared(made: TransformerCircuit, output: Output) -> tuple[int, list[str]]:
     """How many words were tried, all if that is possible, and those on which the circuit says something else."""
     from softmachine.cli.progress import bar, counted
+    from softmachine.engines.inputs import random_words
     from softmachine.support.estimates import foreseen
-    from softmachine.words import random_words
 
     codec, length = made.codec, made.length
     total = codec.word_count(length)

@@ -15,13 +15,13 @@ from softmachine.datasets.search import Search, spelled
 from softmachine.datasets.split import Split, lengths_in
 from softmachine.datasets.wishes import Group, Wishes
 from softmachine.datasets.writing import Written, writer_for
+from softmachine.engines.inputs import count_words, lengths_up_to, one_length, require_choice, words_of
 from softmachine.languages.source import Source
 from softmachine.support.errors import Remedy, UsageError
 from softmachine.support.estimates import consent, foreseen
 from softmachine.support.files import new_file
 from softmachine.support.text import many
 from softmachine.theorems.codec import Codec
-from softmachine.words import count_words, lengths_up_to, one_length, require_choice, words_of
 
 MOST_WORDS = 1 << 20
 """All words are asked for only if there are not more."""

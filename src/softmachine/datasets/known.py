@@ -7,7 +7,7 @@ from random import Random
 
 from softmachine.datasets.relatives import shape
 from softmachine.datasets.row import Judged
-from softmachine.words import Word
+from softmachine.engines.inputs import Word
 
 SHAPES, OF_A_SHAPE = 1_000, 100
 """So many shapes are remembered of each kind, and so many words of each shape."""

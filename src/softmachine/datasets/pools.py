@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from random import Random
 
+from softmachine.engines.inputs import Word
 from softmachine.languages.source import Source
 from softmachine.theorems.codec import Codec
-from softmachine.words import Word
 
 FEW = 4096
 """So many words of a length are listed and shuffled; more are drawn, until half of them have been."""

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 from random import Random
 
-from softmachine.words import Word
+from softmachine.engines.inputs import Word
 
 TRIES = 20
 """So often are parts chosen to be repeated, until the length comes out right."""

@@ -6,11 +6,11 @@ import math
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 
+from softmachine.engines.inputs import Word
 from softmachine.languages.source import Source
 from softmachine.support.errors import Remedy, UsageError
 from softmachine.support.text import many
 from softmachine.theorems.codec import Codec, DecoderCodec, Outcome, Prompt, SegmentedCodec
-from softmachine.words import Word
 
 LONG = 10
 """A trace of more tokens is long."""

@@ -17,9 +17,9 @@ from softmachine.datasets.pools import Pools
 from softmachine.datasets.relatives import neighbours, relative, shape
 from softmachine.datasets.row import LONG, Judge, Judged
 from softmachine.datasets.wishes import Group, Quota, Wishes
+from softmachine.engines.inputs import Word, count_words, words_of
 from softmachine.support.errors import UsageError
 from softmachine.support.text import many
-from softmachine.words import Word, count_words, words_of
 
 OTHER = {"accept": "reject", "reject": "accept"}
 EFFORT, EFFORT_EACH = 20_000, 100

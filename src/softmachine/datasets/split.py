@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from hashlib import sha256
 
+from softmachine.engines.inputs import Word
 from softmachine.support.errors import UsageError
-from softmachine.words import Word
 
 FORM = "write it like train=0.9,test=0.1, or by length, like train=0-50,longer=51-100, or both"
 LONGEST = 1_000_000

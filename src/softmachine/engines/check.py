@@ -10,18 +10,18 @@ from itertools import chain, groupby, islice
 import numpy as np
 from numpy.typing import NDArray
 
-from softmachine.arithmetic import Arithmetic
 from softmachine.compiler.model import Model
 from softmachine.engines.dense.decode import continuation
 from softmachine.engines.dense.effort import allow_pass
 from softmachine.engines.dense.engine import DenseEngine
+from softmachine.engines.inputs import Word
+from softmachine.engines.numerics import Arithmetic
 from softmachine.languages.source import Source
 from softmachine.support.compare import Comparison, Difference, first_difference, in_pieces
 from softmachine.support.errors import SoftmachineError
 from softmachine.support.notebook_html import html_table
 from softmachine.support.text import many
 from softmachine.theorems.codec import AnsweringCodec, Codec, DecoderCodec, Prompt, SegmentedCodec
-from softmachine.words import Word
 
 BATCH = 2048
 """So many words go through an encoder at a time."""

@@ -11,8 +11,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Protocol
 
-from softmachine.arithmetic import Arithmetic
 from softmachine.compiler.model import Model
+from softmachine.engines.numerics import Arithmetic
 from softmachine.languages.source import Source
 from softmachine.support.errors import MORE, OutgrownError, Remedy, UsageError
 from softmachine.support.plugins import Shelf

@@ -7,10 +7,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from softmachine.arithmetic import Arithmetic
-from softmachine.arithmetic import arithmetic as arithmetic_named
 from softmachine.compiler.model import Model
 from softmachine.engines.engine import Audited, Execution, Task, engine_named, require_comparable
+from softmachine.engines.numerics import Arithmetic
+from softmachine.engines.numerics import arithmetic as arithmetic_named
 from softmachine.engines.result import Run
 from softmachine.support.errors import PrecisionError, Remedy, SoftmachineError, SourceError, UsageError
 from softmachine.support.text import many

@@ -12,10 +12,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import exp, fsum
 
-from softmachine.arithmetic import Arithmetic
 from softmachine.compiler.model import Model
 from softmachine.engines.dense.engine import DenseEngine, Pass
 from softmachine.engines.engine import Task
+from softmachine.engines.numerics import Arithmetic
 from softmachine.languages.source import Source
 from softmachine.support.compare import Comparison, Difference
 from softmachine.support.errors import Remedy, UsageError

@@ -6,14 +6,22 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import islice
 
-from softmachine.arithmetic import Arithmetic
 from softmachine.compiler.model import Model
 from softmachine.engines.check import BATCH, check_words
 from softmachine.engines.dense.engine import DenseEngine
+from softmachine.engines.inputs import (
+    Word,
+    count_words,
+    lengths_up_to,
+    one_length,
+    random_words,
+    require_choice,
+    words_of,
+)
+from softmachine.engines.numerics import Arithmetic
 from softmachine.support.errors import SoftmachineError
 from softmachine.support.estimates import Estimate, Foresight, allow
 from softmachine.support.text import many
-from softmachine.words import Word, count_words, lengths_up_to, one_length, random_words, require_choice, words_of
 
 LETTER = 1e-6, 100
 """What a letter of a word takes: seconds and bytes, about."""

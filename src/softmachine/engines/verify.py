@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from softmachine.arithmetic import Arithmetic
 from softmachine.engines.engine import Task, engine_named
+from softmachine.engines.numerics import Arithmetic
 from softmachine.support.compare import Comparison, Difference
 from softmachine.support.errors import SoftmachineError
 from softmachine.support.text import many

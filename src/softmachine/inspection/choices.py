@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from softmachine.arithmetic import Tensor
 from softmachine.engines.dense.attention import Search
 from softmachine.engines.dense.engine import DenseEngine
 from softmachine.engines.dense.watching import Where
+from softmachine.engines.numerics import Tensor
 from softmachine.inspection.stage import ATTENTION, Stage, Stages, searches_of
 from softmachine.transformer.weights import Head
 

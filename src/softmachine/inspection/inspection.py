@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 
-from softmachine.arithmetic import arithmetic
 from softmachine.engines.dense.effort import allow_pass, longest
 from softmachine.engines.dense.engine import DenseEngine, Pass
+from softmachine.engines.numerics import arithmetic
 from softmachine.engines.result import Run
 from softmachine.inspection.choices import Choices, Pattern
 from softmachine.inspection.contexts import Context, Contexts

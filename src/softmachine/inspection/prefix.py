@@ -12,8 +12,6 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 from flint import fmpq
 
-from softmachine.arithmetic import Tensor
-from softmachine.arithmetic.base import Array
 from softmachine.engines.dense.engine import Pass
 from softmachine.engines.fast.analysis.flow import FlowHead, Position
 from softmachine.engines.fast.analysis.forms import Form
@@ -22,6 +20,8 @@ from softmachine.engines.fast.columns import Block, of_atom
 from softmachine.engines.fast.engine import FastEngine
 from softmachine.engines.fast.recording import read_again
 from softmachine.engines.fast.tokens import Tokens
+from softmachine.engines.numerics import Tensor
+from softmachine.engines.numerics.base import Array
 from softmachine.support.errors import PrecisionError, UsageError
 from softmachine.support.estimates import Estimate, allow
 from softmachine.support.text import many

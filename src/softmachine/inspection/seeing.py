@@ -11,9 +11,9 @@ import numpy as np
 from flint import fmpq
 from numpy.typing import NDArray
 
-from softmachine.arithmetic import Tensor
-from softmachine.arithmetic.objects import Objects
 from softmachine.engines.dense.attention import Search
+from softmachine.engines.numerics import Tensor
+from softmachine.engines.numerics.objects import Objects
 from softmachine.inspection.numbers import number, numbers
 from softmachine.inspection.stage import Stage
 from softmachine.transformer.sight import Number

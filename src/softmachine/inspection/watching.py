@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
 
-from softmachine.arithmetic import Tensor
-from softmachine.arithmetic.objects import Objects
 from softmachine.engines.dense.attention import Search
 from softmachine.engines.dense.engine import DenseEngine
 from softmachine.engines.dense.watching import Where
+from softmachine.engines.numerics import Tensor
+from softmachine.engines.numerics.objects import Objects
 from softmachine.inspection.moment import Stream
 from softmachine.inspection.numbers import numbers
 from softmachine.inspection.seeing import Asked, HeadSight

@@ -17,13 +17,13 @@ from typing import Any
 
 from softmachine.datasets import Dataset, Row, Split, Wishes
 from softmachine.datasets.row import LONG, Judge
+from softmachine.engines.inputs import random_words
 from softmachine.languages.formats import source_from
 from softmachine.languages.source import Source
 from softmachine.learn.settings import Task
 from softmachine.support.errors import ConstructionError, Remedy, UsageError
 from softmachine.theorems import theorem_for
 from softmachine.theorems.codec import Codec, DecoderCodec, SegmentedCodec
-from softmachine.words import random_words
 
 SOME = 200
 """So many words of a bin are tried, if nobody says how many, or as many as there are."""

@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from softmachine.arithmetic import arithmetic
-from softmachine.arithmetic.fixed import Fixed
-from softmachine.arithmetic.fixed_point import least_bits
 from softmachine.compiler.rewrites import causal, fixed_point_softmax, one_head, one_loop, unmasked
 from softmachine.engines.dense.engine import DenseEngine
 from softmachine.engines.dense.weights import least_precision, named_weights
+from softmachine.engines.numerics import arithmetic
+from softmachine.engines.numerics.fixed import Fixed
+from softmachine.engines.numerics.fixed_point import least_bits
 from softmachine.support.errors import PrecisionError, Remedy, UsageError
 from softmachine.transformer.weights import Transformer
 

@@ -10,12 +10,12 @@ from functools import lru_cache, partial
 from itertools import islice
 from pathlib import Path
 
-from softmachine.arithmetic import Arithmetic
 from softmachine.certify.promises import check_plugin_promises
 from softmachine.compiler.model import Model
 from softmachine.engines import check
 from softmachine.engines.check import Disagreement, Report
 from softmachine.engines.dense.engine import DenseEngine
+from softmachine.engines.numerics import Arithmetic
 from softmachine.engines.sweep import Sweep
 from softmachine.support.errors import BrokenPromiseError, Place, SourceError, UsageError
 from softmachine.support.estimates import consent, consented

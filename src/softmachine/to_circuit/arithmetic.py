@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import accumulate
 
-from softmachine.arithmetic.grid import Grid
+from softmachine.engines.numerics.grid import Grid
 from softmachine.to_circuit.numbers import Number, Numbers, Thermometer
 from softmachine.to_circuit.wires import FALSE
 

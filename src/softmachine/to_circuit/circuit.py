@@ -20,11 +20,11 @@ from itertools import islice, product
 import numpy as np
 from numpy.typing import NDArray
 
-from softmachine.arithmetic import arithmetic
-from softmachine.arithmetic.base import Array
-from softmachine.arithmetic.fixed import Fixed
 from softmachine.compiler.model import Model
 from softmachine.engines.dense.engine import DenseEngine
+from softmachine.engines.numerics import arithmetic
+from softmachine.engines.numerics.base import Array
+from softmachine.engines.numerics.fixed import Fixed
 from softmachine.languages.circuit import Basis, Circuit, Gate, GateKind, evaluate_many, simplified
 from softmachine.languages.source import Source
 from softmachine.support.errors import ConstructionError, UsageError

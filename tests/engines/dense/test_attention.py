@@ -12,11 +12,11 @@ import numpy as np
 import pytest
 
 import softmachine as sm
-from softmachine.arithmetic import Tensor
 from softmachine.compiler.model import Model
 from softmachine.engines.dense import attention
 from softmachine.engines.dense.decode import decode
 from softmachine.engines.dense.engine import DenseEngine
+from softmachine.engines.numerics import Tensor
 from softmachine.support.errors import PrecisionError
 
 HARD = ("float64", "float32", "float64:plain", "fixed:12", "exact", "ball")

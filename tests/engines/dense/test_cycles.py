@@ -11,9 +11,9 @@ import pytest
 from numpy.typing import ArrayLike
 
 from softmachine import api
-from softmachine.arithmetic import Tensor
 from softmachine.engines.dense.cycles import after_turns
 from softmachine.engines.dense.engine import DenseEngine, Pass
+from softmachine.engines.numerics import Tensor
 from softmachine.support.errors import PrecisionError
 
 TURNS = 1000

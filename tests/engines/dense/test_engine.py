@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from softmachine.arithmetic import Tensor
 from softmachine.engines.dense.decode import continuation, decode
 from softmachine.engines.dense.engine import DenseEngine
+from softmachine.engines.numerics import Tensor
 from softmachine.support.errors import (
     AmbiguousTokenError,
     ConstructionError,

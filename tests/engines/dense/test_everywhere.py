@@ -15,12 +15,12 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 import softmachine as sm
-from softmachine.arithmetic import Tensor, UndecidedError, arithmetic
-from softmachine.arithmetic.base import Array
-from softmachine.arithmetic.floating import Float
 from softmachine.engines.dense import attention, everywhere, memory
 from softmachine.engines.dense.engine import DenseEngine
 from softmachine.engines.dense.everywhere import Asked, Kinds, Picks
+from softmachine.engines.numerics import Tensor, UndecidedError, arithmetic
+from softmachine.engines.numerics.base import Array
+from softmachine.engines.numerics.floating import Float
 from softmachine.languages.circuit import evaluate, multiplier
 from softmachine.support.errors import PrecisionError
 from softmachine.transformer.attention import Choice, Mask

@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 
 import softmachine as sm
-from softmachine.arithmetic import Tensor
 from softmachine.engines.dense import guessing
 from softmachine.engines.dense.decode import decode
 from softmachine.engines.dense.engine import DenseEngine, Pass
 from softmachine.engines.dense.plain_run import PlainWeights
 from softmachine.engines.dense.segments import decode_segments
+from softmachine.engines.numerics import Tensor
 from softmachine.support.errors import PrecisionError, SoftmachineError
 from softmachine.theorems.codec import Prompt, SegmentedCodec
 from softmachine.transformer.weights import Transformer

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from softmachine.arithmetic import arithmetic
 from softmachine.engines.dense.placing import PIECE, Placed
+from softmachine.engines.numerics import arithmetic
 from softmachine.support.errors import ConstructionError
 from softmachine.transformer.features import INVERSE, LENGTH, Bit, I
 

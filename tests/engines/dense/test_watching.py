@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 import softmachine as sm
-from softmachine.arithmetic import Tensor
 from softmachine.engines.dense.attention import Search
 from softmachine.engines.dense.engine import DenseEngine
 from softmachine.engines.dense.watching import Where
+from softmachine.engines.numerics import Tensor
 
 
 class Log:

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from softmachine.arithmetic import arithmetic
 from softmachine.engines.dense.engine import DenseEngine
+from softmachine.engines.numerics import arithmetic
 from softmachine.transformer.weights import Transformer
 
 

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 import softmachine as sm
-from softmachine.arithmetic import arithmetic
 from softmachine.compiler.rewrites.one_head import one_head
 from softmachine.engines.dense.engine import DenseEngine
+from softmachine.engines.numerics import arithmetic
 from softmachine.transformer.weights import Transformer
 from tests.sources.transformers import VOCABULARY, RandomTransformer
 

@@ -10,12 +10,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from softmachine.arithmetic import Arithmetic, Tensor, UndecidedError
-from softmachine.arithmetic.base import Map
 from softmachine.engines.dense.everywhere import at_a_time
 from softmachine.engines.dense.grouping import Group
 from softmachine.engines.dense.memory import Chosen, GroupMemory, Turns, once
 from softmachine.engines.dense.placing import Placed
+from softmachine.engines.numerics import Arithmetic, Tensor, UndecidedError
+from softmachine.engines.numerics.base import Map
 from softmachine.support.errors import PrecisionError, Remedy
 from softmachine.transformer.attention import COMPARED, Mask
 from softmachine.transformer.features import Feature

@@ -17,8 +17,8 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from softmachine.arithmetic import Tensor
-from softmachine.arithmetic.base import Flags
+from softmachine.engines.numerics import Tensor
+from softmachine.engines.numerics.base import Flags
 from softmachine.support.errors import SoftmachineError
 
 Turn = Callable[[Tensor], Tensor]

@@ -15,9 +15,6 @@ from itertools import chain
 import numpy as np
 from numpy.typing import NDArray
 
-from softmachine.arithmetic import Arithmetic, Tensor, UndecidedError, UnrepresentableError, arithmetic
-from softmachine.arithmetic.floating import Float
-from softmachine.arithmetic.together import TogetherFloat
 from softmachine.engines.dense.attention import joined, retrieved
 from softmachine.engines.dense.cycles import after_turns
 from softmachine.engines.dense.grouping import DenseLayer, operator
@@ -26,6 +23,9 @@ from softmachine.engines.dense.placing import PIECE, Placed
 from softmachine.engines.dense.plain_run import PlainWeights
 from softmachine.engines.dense.watching import Watcher
 from softmachine.engines.dense.weights import place_of
+from softmachine.engines.numerics import Arithmetic, Tensor, UndecidedError, UnrepresentableError, arithmetic
+from softmachine.engines.numerics.floating import Float
+from softmachine.engines.numerics.together import TogetherFloat
 from softmachine.support.errors import (
     AmbiguousTokenError,
     InputError,

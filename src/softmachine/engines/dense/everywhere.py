@@ -15,8 +15,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from softmachine.arithmetic import Arithmetic, Tensor, UndecidedError
-from softmachine.arithmetic.base import Array, Flags
+from softmachine.engines.numerics import Arithmetic, Tensor, UndecidedError
+from softmachine.engines.numerics.base import Array, Flags
 from softmachine.transformer.attention import Choice
 
 Places = NDArray[np.intp]

@@ -10,8 +10,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from softmachine.arithmetic import Arithmetic, Tensor
-from softmachine.arithmetic.base import Affine, Map, Sum
+from softmachine.engines.numerics import Arithmetic, Tensor
+from softmachine.engines.numerics.base import Affine, Map, Sum
 from softmachine.transformer.weights import AffineMap, FeedForward, Head, Layer, Matrix
 
 

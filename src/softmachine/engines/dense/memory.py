@@ -8,9 +8,9 @@ from typing import Generic, NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from softmachine.arithmetic import Tensor, UndecidedError
-from softmachine.arithmetic.base import Array, Flags, Map
 from softmachine.engines.dense.everywhere import Asked, differ, same
+from softmachine.engines.numerics import Tensor, UndecidedError
+from softmachine.engines.numerics.base import Array, Flags, Map
 
 Found = TypeVar("Found")
 FEWEST_ROWS = 128

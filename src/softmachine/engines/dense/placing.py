@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from softmachine.arithmetic import Arithmetic, Tensor
+from softmachine.engines.numerics import Arithmetic, Tensor
 from softmachine.transformer.features import Feature
 
 PIECE = 64

@@ -12,10 +12,10 @@ from fractions import Fraction
 
 import numpy as np
 
-from softmachine.arithmetic.base import Flags, Floats
-from softmachine.arithmetic.plain import PlainFloat
 from softmachine.engines.dense.grouping import same_keys, side_by_side, stacked
 from softmachine.engines.dense.placing import PIECE, Placed
+from softmachine.engines.numerics.base import Flags, Floats
+from softmachine.engines.numerics.plain import PlainFloat
 from softmachine.support.errors import InputError
 from softmachine.transformer.attention import Choice, Mask
 from softmachine.transformer.features import Feature

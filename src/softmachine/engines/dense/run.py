@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from softmachine.arithmetic import Arithmetic
 from softmachine.engines.dense.decode import decode
 from softmachine.engines.dense.effort import allow_pass
 from softmachine.engines.dense.engine import DenseEngine
 from softmachine.engines.dense.segments import contexts, decode_segments
 from softmachine.engines.engine import Audited, Engine, Task
+from softmachine.engines.numerics import Arithmetic
 from softmachine.languages.source import Source
 from softmachine.support.errors import Remedy, UsageError
 from softmachine.theorems.codec import DecoderCodec, SegmentedCodec

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from softmachine.arithmetic import Tensor
 from softmachine.engines.dense.attention import Search
+from softmachine.engines.numerics import Tensor
 
 Where = tuple[int, int, int]
 """A block, the turn of its loop, and the layer in it; all from 0 on."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
 
-from softmachine.arithmetic.fixed_point import least_bits
+from softmachine.engines.numerics.fixed_point import least_bits
 from softmachine.transformer.features import Feature
 from softmachine.transformer.weights import AffineMap, Head, Layer, Matrix, Transformer
 

@@ -7,7 +7,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from softmachine.arithmetic import Arithmetic
 from softmachine.engines.engine import Engine, Execution, Task
 from softmachine.engines.fast import saved_run
 from softmachine.engines.fast.analysis.grids import Declined
@@ -15,6 +14,7 @@ from softmachine.engines.fast.audit import Audit, audit
 from softmachine.engines.fast.codegen.emitted import Emitted
 from softmachine.engines.fast.engine import FastEngine, FastPass
 from softmachine.engines.fast.segments import SegmentedPass
+from softmachine.engines.numerics import Arithmetic
 from softmachine.languages.source import Source
 from softmachine.support.errors import Remedy, UsageError
 from softmachine.support.estimates import SOON, WORTH_SAYING, duration, mention

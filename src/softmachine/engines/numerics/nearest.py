@@ -12,8 +12,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from softmachine.arithmetic.base import Array, Flags, Floats, Tensor
-from softmachine.arithmetic.operator import SLACK, gamma
+from softmachine.engines.numerics.base import Array, Flags, Floats, Tensor
+from softmachine.engines.numerics.operator import SLACK, gamma
 
 MANY_KEYS = 64
 """Of fewer keys, all are taken."""

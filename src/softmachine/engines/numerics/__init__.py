@@ -9,14 +9,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from softmachine.arithmetic.base import Arithmetic, Family, Tensor, UndecidedError, UnrepresentableError
+from softmachine.engines.numerics.base import Arithmetic, Family, Tensor, UndecidedError, UnrepresentableError
 from softmachine.support.errors import UsageError
 from softmachine.support.plugins import Shelf
 
 __all__ = ["SHELF", "Arithmetic", "Family", "Tensor", "UndecidedError", "UnrepresentableError", "arithmetic"]
 
 SHELF = Shelf(
-    Family, attribute="ARITHMETIC", package="softmachine.arithmetic", pattern="*.py", group="softmachine.arithmetics"
+    Family,
+    attribute="ARITHMETIC",
+    package="softmachine.engines.numerics",
+    pattern="*.py",
+    group="softmachine.arithmetics",
 )
 
 

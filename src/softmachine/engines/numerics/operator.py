@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from softmachine.arithmetic.base import Array, Flags, Floats, Tensor
+from softmachine.engines.numerics.base import Array, Flags, Floats, Tensor
 
 SLACK = 1 + 2.0**-30
 """Error bounds are themselves computed in float64; where they decide, this factor makes up for that."""

@@ -18,8 +18,8 @@ from itertools import accumulate, pairwise
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from softmachine.arithmetic import rounding
-from softmachine.arithmetic.base import (
+from softmachine.engines.numerics import rounding
+from softmachine.engines.numerics.base import (
     Affine,
     Arithmetic,
     Array,
@@ -33,11 +33,11 @@ from softmachine.arithmetic.base import (
     UndecidedError,
     replaced,
 )
-from softmachine.arithmetic.nearest import Near, nearest, well_known
-from softmachine.arithmetic.network import FloatNetwork, Place
-from softmachine.arithmetic.operator import FLOOR, SLACK, FloatOperator, floored
-from softmachine.arithmetic.scores import Contest, FloatScores, decide, products
-from softmachine.arithmetic.softmax import FloatShares, exponentials, exponents
+from softmachine.engines.numerics.nearest import Near, nearest, well_known
+from softmachine.engines.numerics.network import FloatNetwork, Place
+from softmachine.engines.numerics.operator import FLOOR, SLACK, FloatOperator, floored
+from softmachine.engines.numerics.scores import Contest, FloatScores, decide, products
+from softmachine.engines.numerics.softmax import FloatShares, exponentials, exponents
 from softmachine.support.errors import PrecisionError, Remedy
 
 _ROUNDED = 2.0**-52

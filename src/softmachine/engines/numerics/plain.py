@@ -1,7 +1,7 @@
 """IEEE floating point as ordinary software has it: every operation rounded, nothing known of the errors.
 
 This is what a stock implementation of the same weights would compute, rights and wrongs included; it serves to measure
-where a format goes wrong. To know that a run is right, use :class:`softmachine.arithmetic.floating.Float`.
+where a format goes wrong. To know that a run is right, use :class:`softmachine.engines.numerics.floating.Float`.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from softmachine.arithmetic.base import Arithmetic, Array, Family, Flags, Map, SparseRows, Tensor, UndecidedError
+from softmachine.engines.numerics.base import Arithmetic, Array, Family, Flags, Map, SparseRows, Tensor, UndecidedError
 
 FORMATS = {"float64:plain": "float64", "float32:plain": "float32", "float16:plain": "float16"}
 

@@ -12,8 +12,8 @@ import numpy as np
 from flint import arb, ctx, fmpq
 from numpy.typing import NDArray
 
-from softmachine.arithmetic.base import Array, Flags
-from softmachine.arithmetic.fixed_point import FixedPoint
+from softmachine.engines.numerics.base import Array, Flags
+from softmachine.engines.numerics.fixed_point import FixedPoint
 
 _ONE_WORD, _TWO_WORDS = 15, 31
 """The largest b whose products fit in one word and in two."""
@@ -92,7 +92,7 @@ class Grid:
         shifts = [self._exact_shift(x[..., c], y[..., c]) for c in range(x.shape[-1])]
         exact = [shift for shift in shifts if shift is not None]
         if len(exact) == len(shifts) and self._are_many(found.size * len(shifts)):
-            from softmachine.arithmetic.saturating import add_products
+            from softmachine.engines.numerics.saturating import add_products
 
             left = (x >> np.array(exact, dtype=np.int64)).astype(small)
             right = (y >> (self.bits - np.array(exact, dtype=np.int64))).astype(small).swapaxes(1, 2).copy()
@@ -162,7 +162,7 @@ class Grid:
             return np.asarray(x.sum(axis=-1), dtype=self.dtype)
         found = self.zeros(x.shape[:-1])
         if self._are_many(x.size):
-            from softmachine.arithmetic.saturating import add_rows
+            from softmachine.engines.numerics.saturating import add_rows
 
             add_rows(np.ascontiguousarray(x.reshape(-1, x.shape[-1])), self.limit, found.reshape(-1))
             return found

@@ -10,7 +10,7 @@ from fractions import Fraction
 import numpy as np
 from flint import fmpq
 
-from softmachine.arithmetic.base import Arithmetic, Array, Flags, Map, SparseRows, Tensor
+from softmachine.engines.numerics.base import Arithmetic, Array, Flags, Map, SparseRows, Tensor
 
 
 class Objects(Arithmetic):

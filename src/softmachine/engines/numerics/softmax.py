@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from softmachine.arithmetic.base import Flags, Floats, Tensor
-from softmachine.arithmetic.nearest import Near, hide, largest
+from softmachine.engines.numerics.base import Flags, Floats, Tensor
+from softmachine.engines.numerics.nearest import Near, hide, largest
 
 _MOST_DOUBT = 300.0
 """Beyond this doubt about an exponent, a softmax is only known to lie between its values."""

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from softmachine.arithmetic.base import Array, Flags, Floats
-from softmachine.arithmetic.operator import FLOOR, FloatOperator, gamma
+from softmachine.engines.numerics.base import Array, Flags, Floats
+from softmachine.engines.numerics.operator import FLOOR, FloatOperator, gamma
 
 _GRIDS = (0, 20)
 """Numbers that are multiples of 2^-g, for g one of these, are tried as candidates for exact arithmetic."""

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from softmachine.arithmetic.base import Flags, Floats, Tensor
-from softmachine.arithmetic.operator import SLACK, FloatOperator, floored
+from softmachine.engines.numerics.base import Flags, Floats, Tensor
+from softmachine.engines.numerics.operator import SLACK, FloatOperator, floored
 
 
 @dataclass(frozen=True)

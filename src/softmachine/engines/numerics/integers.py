@@ -12,8 +12,8 @@ from typing import NoReturn
 
 import numpy as np
 
-from softmachine.arithmetic.base import Array, Family, Flags, Map, SparseRows, Tensor
-from softmachine.arithmetic.plain import PlainFloat
+from softmachine.engines.numerics.base import Array, Family, Flags, Map, SparseRows, Tensor
+from softmachine.engines.numerics.plain import PlainFloat
 from softmachine.support.errors import PrecisionError, Remedy
 
 LEAST, MOST = -128, 127

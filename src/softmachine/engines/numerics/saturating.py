@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from softmachine.arithmetic.base import Array
+from softmachine.engines.numerics.base import Array
 from softmachine.support.jit import machine_code
 
 

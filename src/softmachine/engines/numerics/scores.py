@@ -14,8 +14,8 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from softmachine.arithmetic.base import Array, Flags, Floats, Tensor
-from softmachine.arithmetic.operator import SLACK, gamma, power_dividing
+from softmachine.engines.numerics.base import Array, Flags, Floats, Tensor
+from softmachine.engines.numerics.operator import SLACK, gamma, power_dividing
 
 _SINGLE = 24
 """Integers of so many binary digits are numbers of float32."""

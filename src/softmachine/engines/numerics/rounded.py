@@ -15,9 +15,9 @@ from fractions import Fraction
 import ml_dtypes
 import numpy as np
 
-from softmachine.arithmetic.base import Array, Family, Flags, Floats, Tensor
-from softmachine.arithmetic.floating import Float, distance
-from softmachine.arithmetic.operator import FloatOperator
+from softmachine.engines.numerics.base import Array, Family, Flags, Floats, Tensor
+from softmachine.engines.numerics.floating import Float, distance
+from softmachine.engines.numerics.operator import FloatOperator
 from softmachine.support.errors import PrecisionError, Remedy
 
 FORMATS: dict[str, type] = {

@@ -13,8 +13,8 @@ import numpy as np
 from flint import arb, ctx, fmpq
 from numpy.typing import NDArray
 
-from softmachine.arithmetic.base import Array, Family, Flags, Map, Tensor, UndecidedError
-from softmachine.arithmetic.objects import Objects
+from softmachine.engines.numerics.base import Array, Family, Flags, Map, Tensor, UndecidedError
+from softmachine.engines.numerics.objects import Objects
 from softmachine.support.errors import UsageError
 
 BITS = 128

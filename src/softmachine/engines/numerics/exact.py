@@ -7,8 +7,8 @@ from functools import partial
 import numpy as np
 from flint import fmpq, fmpz
 
-from softmachine.arithmetic.base import Array, Family, Flags, Map, Tensor
-from softmachine.arithmetic.objects import Objects
+from softmachine.engines.numerics.base import Array, Family, Flags, Map, Tensor
+from softmachine.engines.numerics.objects import Objects
 from softmachine.support.errors import ConstructionError, Remedy
 from softmachine.transformer.attention import Choice
 

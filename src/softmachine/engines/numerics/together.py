@@ -19,9 +19,9 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from softmachine.arithmetic.base import Affine, Array, Flags, Floats, Index, Map, SparseRows, Sum, Tensor
-from softmachine.arithmetic.floating import Float
-from softmachine.arithmetic.operator import FLOOR, SLACK, FloatOperator, gamma
+from softmachine.engines.numerics.base import Affine, Array, Flags, Floats, Index, Map, SparseRows, Sum, Tensor
+from softmachine.engines.numerics.floating import Float
+from softmachine.engines.numerics.operator import FLOOR, SLACK, FloatOperator, gamma
 from softmachine.support.errors import ConstructionError
 
 _FINE, _NO_GRID = 20, 127

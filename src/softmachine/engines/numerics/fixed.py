@@ -20,9 +20,18 @@ from functools import partial
 
 import numpy as np
 
-from softmachine.arithmetic.base import Arithmetic, Array, Family, Flags, Map, SparseRows, Tensor, UnrepresentableError
-from softmachine.arithmetic.fixed_point import least_bits
-from softmachine.arithmetic.grid import Grid
+from softmachine.engines.numerics.base import (
+    Arithmetic,
+    Array,
+    Family,
+    Flags,
+    Map,
+    SparseRows,
+    Tensor,
+    UnrepresentableError,
+)
+from softmachine.engines.numerics.fixed_point import least_bits
+from softmachine.engines.numerics.grid import Grid
 from softmachine.support.errors import UsageError
 
 FINEST = 64
