@@ -17,6 +17,7 @@ from softmachine.certify import certify, promises
 from softmachine.certify.promises import check_promises
 from softmachine.compiler.model import Model
 from softmachine.exports.manifest import MARK
+from softmachine.exports.recipe import Recipe
 from softmachine.ir import Program, attend, position, recogniser, stack, token
 from softmachine.ir.evaluate import evaluate
 from softmachine.ir.gadgets import rounded
@@ -25,7 +26,6 @@ from softmachine.ir.primitives import named, relu
 from softmachine.languages.predicate import FormalLanguage
 from softmachine.pages.soft import soft
 from softmachine.support.errors import BrokenPromiseError, ConstructionError, OutgrownError, SourceError
-from softmachine.sweeps.recipe import Recipe
 from softmachine.theorems import Theorem
 from softmachine.theorems.codec import Prompt
 from softmachine.theorems.shared.recogniser import RecogniserCodec

@@ -21,6 +21,7 @@ from softmachine.cli.failures import followed
 from softmachine.engines.check import Report, check_words
 from softmachine.engines.inputs import count_words, random_words, words_of
 from softmachine.engines.sweep import Sweep
+from softmachine.exports.recipe import Recipe
 from softmachine.languages.source import Source
 from softmachine.languages.words import ordered_words_from, words_from
 from softmachine.support.errors import MismatchError, Remedy
@@ -28,7 +29,6 @@ from softmachine.support.parallel import Crew
 from softmachine.support.parallel import ordered_map as in_parts
 from softmachine.sweeps import check as sweeps
 from softmachine.sweeps.check import Checking, Wanted
-from softmachine.sweeps.recipe import Recipe
 from softmachine.theorems import theorem_for
 from softmachine.theorems.codec import Codec
 from softmachine.transformer.digest import digest

@@ -20,8 +20,8 @@ from softmachine.exports.llama import llama
 from softmachine.exports.lower import lower
 from softmachine.exports.manual import Manual
 from softmachine.exports.placed import Placed
+from softmachine.exports.stock import STRETCH
 from softmachine.exports.writing import Filled
-from softmachine.stock import STRETCH
 from softmachine.support.files import temporary_folder
 from softmachine.support.progress import Tell
 

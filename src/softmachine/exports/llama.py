@@ -16,7 +16,7 @@ from softmachine.exports import checkpoint
 from softmachine.exports.formats import WIDE, StockFormat
 from softmachine.exports.lowered import Affine, Array, Lowered, LoweredLayer, head_width, most_heads, most_units
 from softmachine.exports.placed import SAMPLING_GAIN, Placed, Stream
-from softmachine.stock import unrotated
+from softmachine.exports.stock import unrotated
 from softmachine.support.errors import ConstructionError
 
 LARGE = 2.0**30

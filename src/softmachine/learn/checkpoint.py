@@ -1,7 +1,7 @@
 """A trained model as a stock checkpoint: a folder that ``LlamaForCausalLM.from_pretrained`` loads, without softmachine.
 
 The weights have LLaMA's names already. Without position encoding, rotary positions are stretched until nothing
-rotates (:mod:`softmachine.stock`). Tokens are words between blanks; ``vocabulary.json`` has those of the
+rotates (:mod:`softmachine.exports.stock`). Tokens are words between blanks; ``vocabulary.json`` has those of the
 source if they have blanks in them.
 """
 
@@ -13,10 +13,10 @@ from pathlib import Path
 
 import torch
 
+from softmachine.exports.stock import unrotated
 from softmachine.learn.data import PAD, Corpus
 from softmachine.learn.model import EPSILON, Decoder, units
 from softmachine.learn.positions import BASE, STOCK
-from softmachine.stock import unrotated
 from softmachine.support.errors import UsageError
 from softmachine.support.files import new_folder, recover, write
 

@@ -17,11 +17,11 @@ from softmachine.engines.check import Disagreement, Report
 from softmachine.engines.dense.engine import DenseEngine
 from softmachine.engines.numerics import Arithmetic
 from softmachine.engines.sweep import Sweep
+from softmachine.exports.recipe import Recipe
 from softmachine.support.errors import BrokenPromiseError, Place, SourceError, UsageError
 from softmachine.support.estimates import consent, consented
 from softmachine.support.parallel import Crew, Journal, Json, Part, Work, parts
 from softmachine.support.progress import Tell, nobody
-from softmachine.sweeps.recipe import Recipe
 
 
 @dataclass(frozen=True)
