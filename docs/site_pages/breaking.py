@@ -9,8 +9,8 @@ from site_pages.colours import AMBER, GREY, PALE, RED, TEAL, shade
 from softmachine.certify.certificate import with_softmax
 from softmachine.compiler import compile_program
 from softmachine.compiler.model import Model
-from softmachine.inspection.pictures import Picture
-from softmachine.inspection.pictures.svg import Drawing
+from softmachine.inspection.svg import Picture
+from softmachine.inspection.svg.svg import Drawing
 from softmachine.ir import Program
 
 LENGTH, LONGEST = 200, 4

@@ -11,8 +11,8 @@ import softmachine as sm
 from site_pages import breaking, tapes, theorems
 from site_pages.colours import AMBER, GREY, INK, PALE, PAPER, TEAL, shade
 from site_pages.heads import Look, look
-from softmachine.inspection.pictures import Picture
-from softmachine.inspection.pictures.svg import Drawing
+from softmachine.inspection.svg import Picture
+from softmachine.inspection.svg.svg import Drawing
 
 WORD = "abba"
 HEADS = ("mean of moves", "undo 1/(i+1) of head", "last write")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import softmachine as sm
 from site_pages.colours import AMBER, GREY, shade
-from softmachine.inspection.pictures import Picture
-from softmachine.inspection.pictures.svg import Drawing
+from softmachine.inspection.svg import Picture
+from softmachine.inspection.svg.svg import Drawing
 from softmachine.languages.turing import Configuration
 from softmachine.theorems.shared.turing_tokens import TuringOutcome
 

@@ -100,7 +100,7 @@ def run(
 
 def _framed(run: Run) -> str | None:
     """The page of a run for a notebook; None if it is too long to be made while somebody waits."""
-    from softmachine.pages import frame
+    from softmachine.inspection.page import frame
 
     positions = len(run.prompt.tokens) + len(run.tokens)
     try:

@@ -14,7 +14,7 @@ from softmachine.support.progress import Tell, nobody
 if TYPE_CHECKING:
     from softmachine.engines.result import Run
     from softmachine.inspection import Inspection
-    from softmachine.inspection.pictures import Picture
+    from softmachine.inspection.svg import Picture
 
 __all__ = ["gallery", "inspect", "page", "picture"]
 
@@ -52,7 +52,7 @@ def page(
         command: What makes this page, for its readers.
         yes: Whether to go on, even if that takes more than ten minutes or half of the free memory.
     """
-    from softmachine.pages import html
+    from softmachine.inspection.page import html
     from softmachine.support.files import write
 
     require_page_file(Path(file))
@@ -82,7 +82,7 @@ def gallery(folder: str | Path, *, tell: Tell = nobody) -> list[Path]:
         folder: A new folder.
         tell: Is told what is being done.
     """
-    from softmachine.pages import EXHIBITS, html, index
+    from softmachine.inspection.page import EXHIBITS, html, index
     from softmachine.support.files import new_folder, require_new, write
 
     folder, pages, shown = Path(folder), {}, []
@@ -110,7 +110,7 @@ def picture(
         step: The same as a step of the source language.
         attention: What all heads of a run looked at up to there, or what the head of this name did.
     """
-    from softmachine.inspection.pictures import attention_picture, board_picture, step_picture
+    from softmachine.inspection.svg import attention_picture, board_picture, step_picture
 
     if isinstance(shown, Model):
         return board_picture(shown.weights)

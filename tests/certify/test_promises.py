@@ -18,13 +18,13 @@ from softmachine.certify.promises import check_promises
 from softmachine.compiler.model import Model
 from softmachine.exports.manifest import MARK
 from softmachine.exports.recipe import Recipe
+from softmachine.inspection.page.soft import soft
 from softmachine.ir import Program, attend, position, recogniser, stack, token
 from softmachine.ir.evaluate import evaluate
 from softmachine.ir.gadgets import rounded
 from softmachine.ir.kinds import BIT, integer
 from softmachine.ir.primitives import named, relu
 from softmachine.languages.predicate import FormalLanguage
-from softmachine.pages.soft import soft
 from softmachine.support.errors import BrokenPromiseError, ConstructionError, OutgrownError, SourceError
 from softmachine.theorems import Theorem
 from softmachine.theorems.codec import Prompt

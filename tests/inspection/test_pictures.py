@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import softmachine as sm
-from softmachine.inspection.pictures.columns import columns
-from softmachine.inspection.pictures.svg import Drawing, Picture, width_of
+from softmachine.inspection.svg.columns import columns
+from softmachine.inspection.svg.svg import Drawing, Picture, width_of
 from softmachine.support.errors import UsageError
 from tests.cases import CASES, Case
 from tests.models import model_of

@@ -45,8 +45,8 @@ def browser() -> Iterator[Browser]:
 @pytest.fixture
 def short_pages(monkeypatch: pytest.MonkeyPatch) -> None:
     """Pages with little room, so that short runs have windows."""
-    monkeypatch.setattr("softmachine.pages.shown.MOST_POSITIONS", 200)
-    monkeypatch.setattr("softmachine.pages.shown.WINDOW", 60)
+    monkeypatch.setattr("softmachine.inspection.page.shown.MOST_POSITIONS", 200)
+    monkeypatch.setattr("softmachine.inspection.page.shown.WINDOW", 60)
 
 
 @dataclass

@@ -17,9 +17,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import softmachine as sm
-from softmachine.pages import EXHIBITS, html
-from softmachine.pages.document import SCRIPTS
-from softmachine.pages.numbers import differences, number
+from softmachine.inspection.page import EXHIBITS, html
+from softmachine.inspection.page.document import SCRIPTS
+from softmachine.inspection.page.numbers import differences, number
 from softmachine.support.errors import UsageError
 from tests.page.runs import LANGUAGES, run_of
 
@@ -122,7 +122,9 @@ def test_numbers_are_exact(value: Fraction) -> None:
 
 
 def test_a_gallery_has_an_index_of_its_pages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("softmachine.pages.EXHIBITS", [item for item in EXHIBITS if item.source.startswith("dyck-1")])
+    monkeypatch.setattr(
+        "softmachine.inspection.page.EXHIBITS", [item for item in EXHIBITS if item.source.startswith("dyck-1")]
+    )
     pages = sm.gallery(tmp_path / "gallery")
     text = (tmp_path / "gallery" / "index.html").read_text(encoding="utf-8")
     for page in pages:

@@ -16,7 +16,7 @@ import pytest
 import softmachine as sm
 from softmachine.engines.result import Run
 from softmachine.inspection.inspection import Inspection
-from softmachine.pages.data import page_data
+from softmachine.inspection.page.data import page_data
 from softmachine.support.errors import UsageError
 
 NODE = shutil.which("node")
@@ -36,7 +36,7 @@ def logits_of_page(run: Run) -> Any:
     """The logits at all positions, as the script of the page finds them."""
     if NODE is None:
         pytest.skip("needs node")
-    web = files("softmachine.pages") / "web"
+    web = files("softmachine.inspection.page") / "web"
     script = "\n".join([*((web / name).read_text(encoding="utf-8") for name in SCRIPTS), ASKED])
     data = json.dumps(page_data(Inspection(run), None, ""))
     done = subprocess.run([NODE, "-e", script], input=data, capture_output=True, text=True, check=True)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from softmachine.compiler.model import Model
     from softmachine.engines.result import Run
     from softmachine.inspection import Inspection
-    from softmachine.inspection.pictures import Picture
+    from softmachine.inspection.svg import Picture
 
 STEP, ATTENTION = "step", "attention"
 MOST_ROWS = 400
@@ -76,7 +76,7 @@ class Looking:
         Raises:
             UsageError: If so.
         """
-        from softmachine.inspection.pictures.pattern import require_head
+        from softmachine.inspection.svg.pattern import require_head
         from softmachine.inspection.table import require_columns
 
         if self.table:
@@ -113,7 +113,7 @@ class Looking:
         return answer
 
     def _drawn(self, inspection: Inspection, position: int) -> Picture:
-        from softmachine.inspection.pictures import attention_picture, step_picture
+        from softmachine.inspection.svg import attention_picture, step_picture
 
         if self.of == STEP:
             return step_picture(inspection, position)

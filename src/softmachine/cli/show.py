@@ -80,7 +80,7 @@ def command(
         require_svg(svg)
     model = open_model(source, wanted, output, any_length=True)
     if svg is not None:
-        from softmachine.inspection.pictures import board_picture
+        from softmachine.inspection.svg import board_picture
 
         board_picture(model.weights).save(svg)
     if output.as_json:

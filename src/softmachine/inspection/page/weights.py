@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 from softmachine.inspection.inspection import is_exact
-from softmachine.pages.numbers import Json, affine, matrix, number, row, table
+from softmachine.inspection.page.numbers import Json, affine, matrix, number, row, table
 from softmachine.support.text import family
 from softmachine.transformer.features import Feature
 from softmachine.transformer.weights import Block, FeedForward, Head, Transformer

@@ -4,7 +4,7 @@ The page has the weights as fractions, the tokens, and which keys every head cho
 computes there and then, exactly; so it is as much a second opinion as a picture.
 """
 
-from softmachine.pages.document import frame, html
-from softmachine.pages.gallery import EXHIBITS, index
+from softmachine.inspection.page.document import frame, html
+from softmachine.inspection.page.gallery import EXHIBITS, index
 
 __all__ = ["EXHIBITS", "frame", "html", "index"]

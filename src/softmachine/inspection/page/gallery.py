@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from html import escape
 
-from softmachine.pages.document import document
+from softmachine.inspection.page.document import document
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from textwrap import wrap
 
-from softmachine.inspection.pictures.svg import FAINT, SIZE, SOFT, Drawing, Picture, width_of
+from softmachine.inspection.svg.svg import FAINT, SIZE, SOFT, Drawing, Picture, width_of
 from softmachine.transformer.board import Row, rows, title
 from softmachine.transformer.weights import Transformer
 

@@ -11,7 +11,7 @@ from importlib.resources import files
 
 from softmachine.engines.result import Run
 from softmachine.inspection.inspection import Inspection
-from softmachine.pages.data import page_data
+from softmachine.inspection.page.data import page_data
 
 SCRIPTS = (
     "fractions.js",
@@ -83,7 +83,7 @@ def _making(run: Run) -> str:
 
 
 def _file(name: str) -> str:
-    return files("softmachine.pages").joinpath("web", name).read_text(encoding="utf-8")
+    return files("softmachine.inspection.page").joinpath("web", name).read_text(encoding="utf-8")
 
 
 def _digest(text: str) -> str:

@@ -8,7 +8,7 @@ from itertools import groupby
 
 from softmachine.inspection.choices import members
 from softmachine.inspection.inspection import Inspection
-from softmachine.inspection.pictures.svg import SOFT, Drawing, Picture, width_of
+from softmachine.inspection.svg.svg import SOFT, Drawing, Picture, width_of
 from softmachine.support.errors import UsageError
 from softmachine.support.text import clipped, cut
 from softmachine.transformer.attention import Mask

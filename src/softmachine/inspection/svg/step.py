@@ -8,10 +8,10 @@ from textwrap import wrap
 
 from softmachine.inspection.inspection import Inspection
 from softmachine.inspection.moment import Moment
-from softmachine.inspection.pictures.columns import columns
-from softmachine.inspection.pictures.svg import COLOURS, FAINT, INK, SIZE, SOFT, Drawing, Picture, width_of
 from softmachine.inspection.seeing import HeadSight
 from softmachine.inspection.sentences import sentence
+from softmachine.inspection.svg.columns import columns
+from softmachine.inspection.svg.svg import COLOURS, FAINT, INK, SIZE, SOFT, Drawing, Picture, width_of
 from softmachine.support.text import clipped, cut
 
 LEFT = 16.0

@@ -8,8 +8,8 @@ from functools import cached_property
 
 from softmachine.inspection.contexts import Context
 from softmachine.inspection.inspection import Inspection
+from softmachine.inspection.page.soft import MOST_SOFT
 from softmachine.languages.scene import Stretch
-from softmachine.pages.soft import MOST_SOFT
 from softmachine.support.errors import UsageError
 from softmachine.theorems.codec import AnsweringCodec, DecoderCodec
 

@@ -8,9 +8,9 @@ from softmachine.engines.fast.analysis.grids import Declined
 from softmachine.engines.fast.audit import Found, found
 from softmachine.engines.fast.engine import FastEngine
 from softmachine.inspection.choices import Spans
-from softmachine.pages.numbers import Json, number
-from softmachine.pages.shown import Shown
-from softmachine.pages.weights import is_uniform
+from softmachine.inspection.page.numbers import Json, number
+from softmachine.inspection.page.shown import Shown
+from softmachine.inspection.page.weights import is_uniform
 from softmachine.support.errors import UsageError
 from softmachine.transformer.weights import Head, Transformer
 

@@ -7,8 +7,8 @@ from fractions import Fraction
 from softmachine.certify import certify_model
 from softmachine.compiler.model import Model
 from softmachine.inspection.inspection import is_exact
-from softmachine.pages.numbers import Json
-from softmachine.pages.weights import is_uniform, scales
+from softmachine.inspection.page.numbers import Json
+from softmachine.inspection.page.weights import is_uniform, scales
 from softmachine.support.errors import BrokenPromiseError, ConstructionError, UsageError
 from softmachine.transformer.features import Feature
 

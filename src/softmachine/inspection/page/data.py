@@ -6,13 +6,13 @@ from dataclasses import asdict
 
 from softmachine.engines.result import UNFINISHED
 from softmachine.inspection.inspection import Inspection, is_exact
+from softmachine.inspection.page.choices import chosen
+from softmachine.inspection.page.numbers import Json
+from softmachine.inspection.page.shown import Shown, names_of, shown
+from softmachine.inspection.page.soft import soft
+from softmachine.inspection.page.weights import weights
 from softmachine.inspection.sentences import sentence
 from softmachine.languages.scene import Scene
-from softmachine.pages.choices import chosen
-from softmachine.pages.numbers import Json
-from softmachine.pages.shown import Shown, names_of, shown
-from softmachine.pages.soft import soft
-from softmachine.pages.weights import weights
 from softmachine.support.text import cut, many
 from softmachine.theorems.theorem import Theorem
 
