@@ -62,7 +62,7 @@ SLOW = (
 """What takes more than two seconds has one of these in it."""
 NEEDS = {
     "transformer_lens": ("transformer_lens", "def write(stream"),
-    "torch": ("softmachine export", "from transformers", "softmachine learn", "softmachine.learn"),
+    "torch": ("softmachine export", "from transformers", "softmachine learn", "softmachine.studies.learn"),
     "pyarrow": (".parquet",),
     "matplotlib": ("--plot", "--probes"),
 }

@@ -14,7 +14,7 @@ from softmachine.support.arguments import validated
 from softmachine.theorems import Theorem, theorem_for
 
 if TYPE_CHECKING:
-    from softmachine.datasets import Dataset
+    from softmachine.studies.datasets import Dataset
 
 
 @validated
@@ -58,7 +58,7 @@ def dataset(
         alphabet: For a formula: more symbols that words may have; by default it has two letters at least.
         format: The format of the source; by default it is recognised.
     """
-    from softmachine.datasets import Dataset, Split, Wishes, bins_of
+    from softmachine.studies.datasets import Dataset, Split, Wishes, bins_of
 
     item = load_for_many_words(source, format, alphabet)
     if isinstance(item, Model):

@@ -156,8 +156,8 @@ def check(
         journal: A file that keeps what is done; a sweep that was interrupted goes on from it.
         yes: Whether to go on, even if it takes more than ten minutes or half of the free memory.
     """
+    from softmachine.studies.sweeps.check import Checking, Wanted
     from softmachine.support.parallel import crew_of
-    from softmachine.sweeps.check import Checking, Wanted
 
     item = load_for_many_words(model, format, alphabet) if source is None else load(model, format, alphabet=alphabet)
     compiled = compile(item, theorem, attention=attention, context=context, length=certified)

@@ -8,9 +8,9 @@ import pytest
 import softmachine as sm
 from softmachine.languages import zoo
 from softmachine.languages.family import Family
-from softmachine.measure.atlas import ATLAS, Cell, Claim, Witness, all_witnesses
+from softmachine.studies.measure.atlas import ATLAS, Cell, Claim, Witness, all_witnesses
+from softmachine.studies.uniformity import family_named
 from softmachine.theorems import all_theorems, theorem_for
-from softmachine.uniform import family_named
 from tests.cli.conftest import Cli
 
 WITNESSES = list(all_witnesses(ATLAS))

@@ -15,8 +15,8 @@ from softmachine.cli.output import Output
 from softmachine.cli.progress import bar, counted, working
 from softmachine.exports.formats import StockFormat
 from softmachine.exports.sets import export_set
+from softmachine.studies.circuits import to_circuit
 from softmachine.support.progress import told
-from softmachine.to_circuit import to_circuit
 from tests.cli.test_process import _on_a_terminal
 
 CODES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")

@@ -16,8 +16,8 @@ from typing import Any
 import pytest
 
 import softmachine as sm
-from softmachine.datasets import Row
 from softmachine.languages.deciding import decider
+from softmachine.studies.datasets import Row
 from softmachine.support.errors import ConstructionError, UsageError
 from tests.cases import CASES, Case, told
 
@@ -177,8 +177,8 @@ def test_what_cannot_be_is_refused(source: str, asked: dict[str, Any], problem: 
 
 
 def test_a_search_in_vain_ends(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("softmachine.datasets.search.EFFORT", 300)
-    monkeypatch.setattr("softmachine.datasets.search.EFFORT_EACH", 1)
+    monkeypatch.setattr("softmachine.studies.datasets.search.EFFORT", 300)
+    monkeypatch.setattr("softmachine.studies.datasets.search.EFFORT_EACH", 1)
     rows = sm.dataset("Q_a and not Q_a", sample=10, length=30, alphabet="ab", balance=True)
     with pytest.raises(UsageError, match=r"only 0 accepted words .* were found .* among [\d,]+ words") as found:
         list(rows)
@@ -265,7 +265,7 @@ def test_the_same_seed_gives_the_same_bytes_in_two_processes(tmp_path: Path, end
 
 
 def test_parquet_without_pyarrow_is_refused_by_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("softmachine.datasets.writing.find_spec", lambda _: None)
+    monkeypatch.setattr("softmachine.studies.datasets.writing.find_spec", lambda _: None)
     with pytest.raises(UsageError, match="Parquet needs pyarrow") as found:
         sm.dataset("palindrome", up_to=2).save(tmp_path / "rows.parquet")
     assert "softmachine[parquet]" in str(found.value)

@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import softmachine as sm
-from softmachine.datasets.pools import FEW, Pool, Pools
-from softmachine.datasets.relatives import neighbours, relative
 from softmachine.engines.inputs import Word
+from softmachine.studies.datasets.pools import FEW, Pool, Pools
+from softmachine.studies.datasets.relatives import neighbours, relative
 from tests.sources.formulas import words as all_words
 
 CODEC = sm.compile("palindrome").codec

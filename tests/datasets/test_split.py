@@ -7,7 +7,7 @@ from fractions import Fraction
 
 import pytest
 
-from softmachine.datasets.split import Split
+from softmachine.studies.datasets.split import Split
 from softmachine.support.errors import UsageError
 from tests.sources.formulas import words as all_words
 

@@ -13,10 +13,10 @@ import pytest
 pytest.importorskip("torch", reason="torch is not installed: pip install 'softmachine[learn]'")
 pytest.importorskip("transformers", reason="transformers is not installed: pip install 'softmachine[hf]'")
 
-from softmachine.learn.checkpoint import require_stock, save_checkpoint, spelled
-from softmachine.learn.data import corpus_of
-from softmachine.learn.measures import exact
-from softmachine.learn.training import train
+from softmachine.studies.learn.checkpoint import require_stock, save_checkpoint, spelled
+from softmachine.studies.learn.data import corpus_of
+from softmachine.studies.learn.measures import exact
+from softmachine.studies.learn.training import train
 from softmachine.support.errors import UsageError
 from tests.learn.helpers import parity, setting
 

@@ -12,9 +12,9 @@ import pytest
 pytest.importorskip("torch", reason="torch is not installed: pip install 'softmachine[learn]'")
 
 from softmachine.cli import main
-from softmachine.learn import data, measures, sweep
-from softmachine.learn.experiments import EXPERIMENTS, SCALES, depth_or_precision, softmax_turing_complete
-from softmachine.learn.settings import Schedule
+from softmachine.studies.learn import data, measures, sweep
+from softmachine.studies.learn.experiments import EXPERIMENTS, SCALES, depth_or_precision, softmax_turing_complete
+from softmachine.studies.learn.settings import Schedule
 
 TINY = (
     *("--train", "12", "--test", "16", "--words", "200", "--steps", "40", "--batch", "16"),

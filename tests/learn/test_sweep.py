@@ -9,11 +9,11 @@ import pytest
 
 torch = pytest.importorskip("torch", reason="torch is not installed: pip install 'softmachine[learn]'")
 
-from softmachine.learn import training  # noqa: E402
-from softmachine.learn.effort import allow_training  # noqa: E402
-from softmachine.learn.runs import Record, run, trained  # noqa: E402
-from softmachine.learn.settings import Setting  # noqa: E402
-from softmachine.learn.sweep import sweep  # noqa: E402
+from softmachine.studies.learn import training  # noqa: E402
+from softmachine.studies.learn.effort import allow_training  # noqa: E402
+from softmachine.studies.learn.runs import Record, run, trained  # noqa: E402
+from softmachine.studies.learn.settings import Setting  # noqa: E402
+from softmachine.studies.learn.sweep import sweep  # noqa: E402
 from softmachine.support.errors import EffortError, SourceError  # noqa: E402
 from softmachine.support.estimates import consent  # noqa: E402
 from softmachine.support.parallel import Processes  # noqa: E402

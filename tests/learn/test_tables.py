@@ -8,10 +8,10 @@ import pytest
 
 pytest.importorskip("torch", reason="torch is not installed: pip install 'softmachine[learn]'")
 
-from softmachine.learn.pictures import curve
-from softmachine.learn.runs import Record
-from softmachine.learn.settings import Setting
-from softmachine.learn.tables import aligned, ends, named, share, table
+from softmachine.studies.learn.pictures import curve
+from softmachine.studies.learn.runs import Record
+from softmachine.studies.learn.settings import Setting
+from softmachine.studies.learn.tables import aligned, ends, named, share, table
 from tests.learn.helpers import setting
 
 

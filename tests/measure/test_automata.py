@@ -8,9 +8,9 @@ import pytest
 
 from softmachine.languages import zoo
 from softmachine.languages.crasp import Program, run
-from softmachine.measure.automata import automaton
-from softmachine.measure.fitting import fitted
-from softmachine.measure.slices import slices
+from softmachine.studies.measure.automata import automaton
+from softmachine.studies.measure.fitting import fitted
+from softmachine.studies.measure.slices import slices
 from softmachine.support.errors import UsageError
 
 

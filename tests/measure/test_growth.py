@@ -13,8 +13,8 @@ from softmachine.ir import Signal, attend, constant, loop, named, position, reco
 from softmachine.ir.gadgets import all_of
 from softmachine.ir.kinds import BIT
 from softmachine.ir.primitives import token
-from softmachine.measure.fitting import fitted
-from softmachine.measure.growth import measure
+from softmachine.studies.measure.fitting import fitted
+from softmachine.studies.measure.growth import measure
 from softmachine.support.errors import UsageError
 from softmachine.theorems.codec import Prompt
 from softmachine.transformer.attention import Mask

@@ -7,8 +7,8 @@ import pytest
 
 from softmachine.languages import counter, crasp, srasp, temporal, turing
 from softmachine.languages.deciding import decider
-from softmachine.measure.fitting import Law, fit
-from softmachine.measure.slices import Slice, describe, slices, table
+from softmachine.studies.measure.fitting import Law, fit
+from softmachine.studies.measure.slices import Slice, describe, slices, table
 from softmachine.support.errors import UsageError
 from softmachine.theorems.read_source import read_source
 

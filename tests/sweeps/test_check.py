@@ -24,11 +24,11 @@ from softmachine.engines.sweep import Sweep
 from softmachine.exports.recipe import Recipe
 from softmachine.languages.source import Source
 from softmachine.languages.words import ordered_words_from, words_from
+from softmachine.studies.sweeps import check as sweeps
+from softmachine.studies.sweeps.check import Checking, Wanted
 from softmachine.support.errors import MismatchError, Remedy
 from softmachine.support.parallel import Crew
 from softmachine.support.parallel import ordered_map as in_parts
-from softmachine.sweeps import check as sweeps
-from softmachine.sweeps.check import Checking, Wanted
 from softmachine.theorems import theorem_for
 from softmachine.theorems.codec import Codec
 from softmachine.transformer.digest import digest

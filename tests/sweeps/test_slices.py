@@ -11,10 +11,10 @@ import pytest
 import softmachine as sm
 from softmachine.languages.deciding import decider
 from softmachine.languages.source import Source
-from softmachine.measure.slices import slices as plain_slices
+from softmachine.studies.measure.slices import slices as plain_slices
+from softmachine.studies.sweeps.slices import Job, do, slices
 from softmachine.support.errors import MismatchError, SourceError, UsageError
 from softmachine.support.parallel import Journal, Part
-from softmachine.sweeps.slices import Job, do, slices
 from tests.cli.conftest import Cli, cli  # noqa: F401 - a fixture
 from tests.workers.crews import Threads
 

@@ -9,9 +9,9 @@ import pytest
 
 from softmachine.engines.numerics.grid import Grid
 from softmachine.languages.circuit import truth_table
-from softmachine.to_circuit.arithmetic import FixedNumbers
-from softmachine.to_circuit.numbers import Number, Numbers
-from softmachine.to_circuit.wires import FALSE, TRUE, Wires
+from softmachine.studies.circuits.arithmetic import FixedNumbers
+from softmachine.studies.circuits.numbers import Number, Numbers
+from softmachine.studies.circuits.wires import FALSE, TRUE, Wires
 from tests.arithmetic.fixed_reference import Reference
 
 INPUTS = 6

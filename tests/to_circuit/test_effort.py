@@ -8,9 +8,9 @@ from dataclasses import replace
 import pytest
 
 import softmachine as sm
+from softmachine.studies.circuits import effort, to_circuit
 from softmachine.support import estimates
 from softmachine.support.errors import EffortError
-from softmachine.to_circuit import effort, to_circuit
 
 
 def test_a_circuit_for_very_long_words_is_refused_at_once() -> None:

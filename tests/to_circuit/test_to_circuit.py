@@ -31,11 +31,11 @@ from softmachine.languages.circuit import (
     truth_table,
 )
 from softmachine.languages.temporal import Specification, parse_formula
+from softmachine.studies.circuits import TransformerCircuit, to_circuit
 from softmachine.support.errors import ConstructionError, PrecisionError, UsageError
 from softmachine.theorems.circuit.theorem import binary_signals, unit_signals
 from softmachine.theorems.circuit.tokens import Addresses, CircuitCodec
 from softmachine.theorems.codec import Prompt
-from softmachine.to_circuit import TransformerCircuit, to_circuit
 from softmachine.transformer.attention import Weighting, softmax
 from softmachine.transformer.features import I_SQUARED, INVERSE, Bit, I, Logarithm
 from softmachine.transformer.weights import Transformer

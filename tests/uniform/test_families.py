@@ -10,14 +10,22 @@ from typing import cast
 import pytest
 
 from softmachine.languages.circuit import Basis, Circuit, equivalent, evaluate, generators, simplified
+from softmachine.studies.uniformity import (
+    FAMILIES,
+    Measured,
+    UniformFamily,
+    binary,
+    family_named,
+    measured,
+    per_doubling,
+)
+from softmachine.studies.uniformity.circuits import AndOrTree, CircuitFamily
+from softmachine.studies.uniformity.connections import OUTPUT, connection_language, connections
+from softmachine.studies.uniformity.describing import description, features
+from softmachine.studies.uniformity.programs import Tapes, run
+from softmachine.studies.uniformity.transducer import unary
 from softmachine.support.errors import UsageError
 from softmachine.transformer.features import ceil_log2
-from softmachine.uniform import FAMILIES, Measured, UniformFamily, binary, family_named, measured, per_doubling
-from softmachine.uniform.circuits import AndOrTree, CircuitFamily
-from softmachine.uniform.connections import OUTPUT, connection_language, connections
-from softmachine.uniform.describing import description, features
-from softmachine.uniform.programs import Tapes, run
-from softmachine.uniform.transducer import unary
 
 NAMES = [family.name for family in FAMILIES]
 LARGEST = {"majority": 6, "tree-of-majorities": 7, "connectivity": 12}

@@ -8,10 +8,10 @@ from math import isqrt
 import pytest
 
 from softmachine.languages.circuit import evaluate
-from softmachine.uniform.lookup import Function, Root, Square, read, table
-from softmachine.uniform.programs import run
-from softmachine.uniform.transducer import unary
-from softmachine.uniform.translating import machine
+from softmachine.studies.uniformity.lookup import Function, Root, Square, read, table
+from softmachine.studies.uniformity.programs import run
+from softmachine.studies.uniformity.transducer import unary
+from softmachine.studies.uniformity.translating import machine
 
 
 @pytest.mark.parametrize("function", [Square(), Root()])

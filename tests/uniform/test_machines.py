@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from softmachine.studies.uniformity import library
+from softmachine.studies.uniformity.programs import Program, Tapes, run
+from softmachine.studies.uniformity.reading import ProgramError
+from softmachine.studies.uniformity.transducer import BLANK, INPUT, ONE, RIGHT, Action, Transducer, unary
+from softmachine.studies.uniformity.translating import machine
 from softmachine.support.errors import SoftmachineError
-from softmachine.uniform import library
-from softmachine.uniform.programs import Program, Tapes, run
-from softmachine.uniform.reading import ProgramError
-from softmachine.uniform.transducer import BLANK, INPUT, ONE, RIGHT, Action, Transducer, unary
-from softmachine.uniform.translating import machine
 
 
 def arithmetic(tape: Tapes) -> None:

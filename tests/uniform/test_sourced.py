@@ -7,15 +7,15 @@ import pytest
 from softmachine.languages import zoo
 from softmachine.languages.circuit import Basis
 from softmachine.languages.family import Family, parse
+from softmachine.studies.uniformity import WrittenFamily, measured, per_doubling
+from softmachine.studies.uniformity.describing import description as weights
+from softmachine.studies.uniformity.describing import features
+from softmachine.studies.uniformity.families import text
+from softmachine.studies.uniformity.sourced import description, printer, program
+from softmachine.studies.uniformity.transducer import unary
 from softmachine.support.errors import SoftmachineError
 from softmachine.theorems.circuit_evaluator.tokens import fitting_length
 from softmachine.theorems.uniform_circuits.tokens import FamilyCodec
-from softmachine.uniform import WrittenFamily, measured, per_doubling
-from softmachine.uniform.describing import description as weights
-from softmachine.uniform.describing import features
-from softmachine.uniform.families import text
-from softmachine.uniform.sourced import description, printer, program
-from softmachine.uniform.transducer import unary
 
 NAMES = [entry.name for entry in zoo.entries() if entry.file.endswith(".family")]
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from rich.table import Table
     from rich.text import Text
 
-    from softmachine.measure.atlas import Cell, Claim, Witness
+    from softmachine.studies.measure.atlas import Cell, Claim, Witness
 
     Marks = dict[tuple[Claim, Witness], str]
 
@@ -53,7 +53,7 @@ def command(
     Below each class stand the numbers of what is witnessed of it: that all of it is recognised, by a uniform family,
     and nothing else. The commands that show it are listed below the table; the rest is cited.
     """
-    from softmachine.measure.atlas import ATLAS, all_witnesses
+    from softmachine.studies.measure.atlas import ATLAS, all_witnesses
 
     if output.as_json:
         output.answer({"cells": [{**asdict(cell), "witnessed": list(cell.witnessed)} for cell in ATLAS]})

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from softmachine.compiler.model import Model
     from softmachine.engines.check import Disagreement, Report
-    from softmachine.sweeps.check import Checking
+    from softmachine.studies.sweeps.check import Checking
 
 EXAMPLES = """[dim]Examples:[/]
   softmachine check palindrome --up-to 6
@@ -74,8 +74,8 @@ def command(
 
     Exit status 0: they agree on every input that was tried; 1: they do not, and the first differences are shown.
     """
+    from softmachine.studies.sweeps import check as sweeps
     from softmachine.support.parallel import crew_of
-    from softmachine.sweeps import check as sweeps
 
     crew = crew_of(workers, cluster)
     made = Wanted(rasp_theorem(theorem, causal=causal), attention, context, certified, alphabet, format_name)

@@ -16,7 +16,7 @@ from softmachine.support.files import require_new, write
 
 if TYPE_CHECKING:
     from softmachine.languages.circuit import Circuit
-    from softmachine.to_circuit import TransformerCircuit
+    from softmachine.studies.circuits import TransformerCircuit
 
 EXAMPLES = """[dim]Examples:[/]
   softmachine circuit "Q_a since Q_b" --inputs 6 --arithmetic fixed:6
@@ -59,7 +59,7 @@ def command(
     """
     from softmachine.cli.progress import working
     from softmachine.languages.circuit import Basis
-    from softmachine.to_circuit import to_circuit
+    from softmachine.studies.circuits import to_circuit
 
     if gates is not None and gates not in GATES:
         raise UsageError(f"there are no {gates!r} gates", hint=f"choose {' or '.join(GATES)}")

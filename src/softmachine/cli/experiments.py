@@ -52,10 +52,10 @@ def command(
 
     Needs torch, which the extra "learn" brings.
     """
-    from softmachine.learn.runs import require_torch
+    from softmachine.studies.learn.runs import require_torch
 
     require_torch()
-    from softmachine.learn.experiments import experiment_named, require_scale
+    from softmachine.studies.learn.experiments import experiment_named, require_scale
 
     experiment = experiment_named(name)
     require_scale(scale)

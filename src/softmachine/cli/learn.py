@@ -17,9 +17,9 @@ from softmachine.support.files import temporary_folder
 
 if TYPE_CHECKING:
     from softmachine.languages.source import Source
-    from softmachine.learn.compiled import Beside
-    from softmachine.learn.runs import Record
-    from softmachine.learn.settings import Schedule, Setting, Task
+    from softmachine.studies.learn.compiled import Beside
+    from softmachine.studies.learn.runs import Record
+    from softmachine.studies.learn.settings import Schedule, Setting, Task
 
 EXAMPLES = """[dim]Examples:[/]
   softmachine learn parity-counter --train 8 --test 16 --steps 100
@@ -66,7 +66,7 @@ class Shapes(Group):
 
     def grid(self, task: Task, schedule: Schedule, positions: list[str]) -> list[Setting]:
         """All runs."""
-        from softmachine.learn.tasks import grid
+        from softmachine.studies.learn.tasks import grid
 
         return grid(
             task,
@@ -134,7 +134,7 @@ class Kept(Group):
 
     def require(self, settings: list[Setting], cluster: str | None) -> None:
         """Complain before the training about files that cannot be written after it."""
-        from softmachine.learn.checkpoint import require_stock
+        from softmachine.studies.learn.checkpoint import require_stock
         from softmachine.support.figures import require_picture
 
         if (self.save or self.probes) and cluster is not None:
@@ -177,12 +177,12 @@ def command(
 
     What they learn from is what the compiled model says. Needs torch, which the extra "learn" brings.
     """
-    from softmachine.learn.runs import require_torch
+    from softmachine.studies.learn.runs import require_torch
 
     require_torch()
-    from softmachine.learn.settings import Schedule
-    from softmachine.learn.tasks import task_for
     from softmachine.loading import load, source_of
+    from softmachine.studies.learn.settings import Schedule
+    from softmachine.studies.learn.tasks import task_for
 
     item = source_of(load(source, format_name))
     tests = _numbers(test, "--test")
@@ -217,10 +217,10 @@ def _written(
     kept: Kept, item: Source, setting: Setting, records: list[Record], folder: Path | None, output: Output
 ) -> Beside | None:
     """Write what is kept of runs and drawn; the compiled model beside them, if it is wanted."""
-    from softmachine.learn.checkpoint import save_checkpoint
-    from softmachine.learn.data import corpus_of
-    from softmachine.learn.pictures import draw_runs
-    from softmachine.learn.runs import trained
+    from softmachine.studies.learn.checkpoint import save_checkpoint
+    from softmachine.studies.learn.data import corpus_of
+    from softmachine.studies.learn.pictures import draw_runs
+    from softmachine.studies.learn.runs import trained
 
     shown = kept.compiled or kept.plot or kept.probes  # a plot has the compiled model's line
     beside = _beside(item, setting, probes=kept.probes, output=output, folder=folder) if shown else None
@@ -235,10 +235,10 @@ def _beside(item: Source, setting: Setting, *, probes: Path | None, folder: Path
     """The compiled model on the same words, and its variables in the trained one."""
     from softmachine import api
     from softmachine.cli.progress import working
-    from softmachine.learn.compiled import beside
-    from softmachine.learn.data import corpus_of
-    from softmachine.learn.pictures import draw_probes
-    from softmachine.learn.runs import trained
+    from softmachine.studies.learn.compiled import beside
+    from softmachine.studies.learn.data import corpus_of
+    from softmachine.studies.learn.pictures import draw_probes
+    from softmachine.studies.learn.runs import trained
 
     task = setting.task
     with working("compiling", output) as tell:
@@ -251,7 +251,7 @@ def _beside(item: Source, setting: Setting, *, probes: Path | None, folder: Path
 
 
 def _answer(records: list[Record], beside: Beside | None, written: dict[str, str], output: Output) -> None:
-    from softmachine.learn.tables import notes, table
+    from softmachine.studies.learn.tables import notes, table
 
     if output.as_json:
         more = {} if beside is None else {"compiled": beside.to_json()}

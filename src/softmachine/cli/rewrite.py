@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from softmachine.compiler.model import Model
     from softmachine.engines.sweep import Sweep
-    from softmachine.measure.rewriting import Rewriting
+    from softmachine.studies.measure.rewriting import Rewriting
     from softmachine.theorems.codec import Word
 
 EXAMPLES = """[dim]Examples:[/]
@@ -59,7 +59,7 @@ def command(
     softmax-fixed-point has softmax for average-hard attention, and compares residual streams in fixed point.
     """
     from softmachine.engines.sweep import Sweep
-    from softmachine.measure.rewriting import Form, Rewriting, choose_fixed_point
+    from softmachine.studies.measure.rewriting import Form, Rewriting, choose_fixed_point
 
     if form not in set(Form):
         raise UsageError(f"there is no form {form!r}", hint=f"choose {' or '.join(FORMS)}")

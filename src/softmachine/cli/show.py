@@ -126,7 +126,7 @@ def _show_exported(source: str, every: bool, output: Output) -> bool:
 
 def _show_growth(source: str, wanted: Wanted, growth: str, output: Output) -> None:
     """How the members of a family grow with the length."""
-    from softmachine.measure.growth import measure
+    from softmachine.studies.measure.growth import measure
 
     try:
         lengths = [int(part) for part in growth.split(",")]
@@ -163,7 +163,7 @@ def _padding(codec: Codec[Source]) -> int:
 def _thought(chain: Source | None) -> str | None:
     """How long the chains of thought of a program that counts are."""
     from softmachine.languages.crasp import Program
-    from softmachine.measure.thoughts import growth, thoughts
+    from softmachine.studies.measure.thoughts import growth, thoughts
 
     if not isinstance(chain, Program):
         return None

@@ -16,8 +16,8 @@ from softmachine.support.errors import Remedy, SoftmachineError, UsageError
 if TYPE_CHECKING:
     from softmachine.compiler.model import Model
     from softmachine.languages.source import Source
-    from softmachine.measure.fitting import Fit
-    from softmachine.measure.slices import Slice
+    from softmachine.studies.measure.fitting import Fit
+    from softmachine.studies.measure.slices import Slice
 
 EXAMPLES = """[dim]Examples:[/]
   softmachine slices palindrome --up-to 12
@@ -83,9 +83,9 @@ def command(
     from softmachine import api
     from softmachine.cli.progress import bar
     from softmachine.compiler.model import Model
-    from softmachine.measure.slices import Slice, describe, draw_slices, growth, table
+    from softmachine.studies.measure.slices import Slice, describe, draw_slices, growth, table
+    from softmachine.studies.sweeps.slices import slices
     from softmachine.support.parallel import crew_of
-    from softmachine.sweeps.slices import slices
 
     sweeping = {"plot": plot, "automata": automata, "workers": workers, "cluster": cluster, "journal": journal}
     _require_alone({"formulas": formulas, "volume": volume, **sweeping})
@@ -143,7 +143,7 @@ def _search(language: Source, length: int, largest: int, max_steps: int, output:
     """Say which words small formulas do not tell from the language."""
     from softmachine.languages.deciding import decider
     from softmachine.languages.source import spelled
-    from softmachine.measure.formulas import EVIDENCE, pairs_of, told_apart
+    from softmachine.studies.measure.formulas import EVIDENCE, pairs_of, told_apart
 
     inside, outside = pairs_of(decider(language, max_steps=max_steps), language.alphabet, length)
     words = f"{len(inside)} words of length {length} that are in the language, {len(outside)} that are not"
@@ -170,7 +170,7 @@ def _search(language: Source, length: int, largest: int, max_steps: int, output:
 def _volumes(model: Model, up_to: int, output: Output) -> None:
     """Say in which fixed point a model is right, length by length."""
     from softmachine.engines.check import check_words
-    from softmachine.measure.volume import EVIDENCE, MOST_BITS, volumes
+    from softmachine.studies.measure.volume import EVIDENCE, MOST_BITS, volumes
     from softmachine.support.errors import PrecisionError
 
     def right(length: int, bits: int) -> bool:
@@ -202,7 +202,7 @@ def _automata(language: Source, found: list[Slice]) -> dict[int, int]:
         SoftmachineError: If an automaton is not that of the language.
     """
     from softmachine.languages.crasp import Program
-    from softmachine.measure.automata import automaton
+    from softmachine.studies.measure.automata import automaton
 
     if not isinstance(language, Program):
         raise UsageError(
@@ -219,7 +219,7 @@ def _automata(language: Source, found: list[Slice]) -> dict[int, int]:
 
 
 def _tell_automata(built: dict[int, int], output: Output) -> None:
-    from softmachine.measure.fitting import fitted
+    from softmachine.studies.measure.fitting import fitted
 
     formula = fitted(built)
     output.say(f"\n{'length':>6}  states of the automaton that the program's counts are")
@@ -230,7 +230,7 @@ def _tell_automata(built: dict[int, int], output: Output) -> None:
 
 
 def _answer(name: str, found: list[Slice], grown: Fit | None) -> dict[str, object]:
-    from softmachine.measure.slices import FITTED
+    from softmachine.studies.measure.slices import FITTED
 
     return {
         "name": name,

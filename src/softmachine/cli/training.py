@@ -11,9 +11,9 @@ from softmachine.cli.options import value
 from softmachine.cli.output import Output
 
 if TYPE_CHECKING:
-    from softmachine.learn.runs import Record
-    from softmachine.learn.settings import Setting
-    from softmachine.learn.training import Progress
+    from softmachine.studies.learn.runs import Record
+    from softmachine.studies.learn.settings import Setting
+    from softmachine.studies.learn.training import Progress
 
 Runs = Annotated[
     Path | None,
@@ -26,9 +26,9 @@ def trained(
 ) -> list[Record]:
     """The records of all runs, with a bar while they are made; what is wrong is said before any training."""
     from softmachine.cli.progress import bar, working
-    from softmachine.learn.effort import allow_training
-    from softmachine.learn.sweep import sweep
-    from softmachine.learn.tasks import require_data
+    from softmachine.studies.learn.effort import allow_training
+    from softmachine.studies.learn.sweep import sweep
+    from softmachine.studies.learn.tasks import require_data
     from softmachine.support.parallel import crew_of
 
     crew = crew_of(1 if len(settings) == 1 and cluster is None else workers, cluster)

@@ -10,7 +10,7 @@ from softmachine.cli.options import Status
 from softmachine.cli.output import Output
 
 if TYPE_CHECKING:
-    from softmachine.uniform import Measured, UniformFamily, WrittenFamily
+    from softmachine.studies.uniformity import Measured, UniformFamily, WrittenFamily
 
 EXAMPLES = """[dim]Examples:[/]
   softmachine uniform
@@ -46,7 +46,7 @@ def command(
     `compile` makes, or the circuit is. Exit status 0: it is the same, 1: it is not.
     """
     from softmachine.cli.progress import bar
-    from softmachine.uniform import FAMILIES, measured
+    from softmachine.studies.uniformity import FAMILIES, measured
 
     if family is None:
         _list(FAMILIES, output)
@@ -84,8 +84,8 @@ def _chosen(name: str) -> UniformFamily | WrittenFamily:
     """The family of a name, or that which a source is."""
     from softmachine import api
     from softmachine.languages.family import Family
+    from softmachine.studies.uniformity import FAMILIES, WrittenFamily, family_named
     from softmachine.support.errors import SoftmachineError
-    from softmachine.uniform import FAMILIES, WrittenFamily, family_named
 
     if name in {each.name for each in FAMILIES}:
         return family_named(name)
@@ -99,7 +99,7 @@ def _chosen(name: str) -> UniformFamily | WrittenFamily:
 def _programs(family: UniformFamily | WrittenFamily, output: Output) -> None:
     from inspect import getsource
 
-    from softmachine.uniform import UniformFamily, sourced
+    from softmachine.studies.uniformity import UniformFamily, sourced
 
     if isinstance(family, UniformFamily):
         sources = {"weights": getsource(family.weights), "features": getsource(family.features)}
@@ -114,7 +114,7 @@ def _programs(family: UniformFamily | WrittenFamily, output: Output) -> None:
 
 
 def _tell(family: UniformFamily | WrittenFamily, found: list[Measured], output: Output) -> None:
-    from softmachine.uniform import per_doubling
+    from softmachine.studies.uniformity import per_doubling
 
     names = list(found[0].uses)
     if not output.quiet:
@@ -141,7 +141,7 @@ def _tell(family: UniformFamily | WrittenFamily, found: list[Measured], output: 
 def _answer(family: UniformFamily | WrittenFamily, found: list[Measured]) -> dict[str, object]:
     from dataclasses import asdict
 
-    from softmachine.uniform import per_doubling
+    from softmachine.studies.uniformity import per_doubling
 
     return {
         "family": family.name,

@@ -7,8 +7,8 @@ import pytest
 
 from softmachine.languages import zoo
 from softmachine.languages.crasp import Program, encode, evaluate, run
-from softmachine.measure.fitting import Law, fit
-from softmachine.measure.slices import slices
+from softmachine.studies.measure.fitting import Law, fit
+from softmachine.studies.measure.slices import slices
 
 ENTRIES = {entry.name: entry for entry in zoo.entries() if entry.file.startswith("crasp/")}
 

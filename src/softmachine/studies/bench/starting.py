@@ -1,0 +1,39 @@
+"""How soon a small command answers, against a Python that does nothing."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+
+from softmachine.studies.bench.result import ROUNDS, Result
+
+COMMANDS = (("--version",), ("run", "palindrome", "abba", "--quiet"))
+
+
+def starting() -> Iterator[Result]:
+    """Calls a second, in seconds of a core."""
+    for arguments in COMMANDS:
+        best = {"ours": float("inf"), "nothing": float("inf")}
+        for _ in range(ROUNDS):
+            best["nothing"] = min(best["nothing"], _seconds("-c", "pass"))
+            best["ours"] = min(best["ours"], _seconds("-m", "softmachine", *arguments))
+        ratios = {"python -c pass": best["nothing"] / best["ours"]}
+        yield Result("starting", f"softmachine {' '.join(arguments)}", 1 / best["ours"], "calls", ratios)
+
+
+def _seconds(*arguments: str) -> float:
+    """How many seconds of a core a process takes; where the system does not tell exactly, those that pass."""
+    before = _spent()
+    subprocess.run([sys.executable, *arguments], stdout=subprocess.DEVNULL, check=True)
+    return _spent() - before
+
+
+def _spent() -> float:
+    try:
+        import resource
+    except ImportError:
+        return time.perf_counter()
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime

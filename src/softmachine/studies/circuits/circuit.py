@@ -1,0 +1,249 @@
+"""A transformer in fixed point as an explicit threshold circuit, for one length of input.
+
+Lemmas 4.2 and 5.1 of "Revisiting Padded Transformer Expressivity": a transformer of constant depth in F_b is a circuit
+of constant depth, with gates AND, OR, NOT and THR, whose size is polynomial in 2ᵇ, the width and the length; one with
+loops is as many stacked copies as the loop has turns. Every operation is the one of F_b: sums from left to right that
+saturate, products rounded one by one, one division in attention. The paper says that counting the maximal keys is in
+AC⁰; it is not, and threshold gates count them here.
+
+Needs: a transformer without weights that F_b lacks, and a codec whose prompts hold one token for each symbol.
+Costs: see :class:`TransformerCircuit`; numbers that take few values, as most do in compiled models, are cheap.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import islice, product
+
+import numpy as np
+from numpy.typing import NDArray
+
+from softmachine.compiler.model import Model
+from softmachine.engines.dense.engine import DenseEngine
+from softmachine.engines.numerics import arithmetic
+from softmachine.engines.numerics.base import Array
+from softmachine.engines.numerics.fixed import Fixed
+from softmachine.languages.circuit import Basis, Circuit, Gate, GateKind, evaluate_many, simplified
+from softmachine.languages.source import Source
+from softmachine.studies.circuits.effort import allow_circuit
+from softmachine.studies.circuits.layers import Slot, Unrolled
+from softmachine.studies.circuits.wires import TRUE, Wires
+from softmachine.support.errors import ConstructionError, UsageError
+from softmachine.support.estimates import consent
+from softmachine.support.progress import Tell, nobody
+from softmachine.theorems.codec import Codec, DecoderCodec, Prompt
+from softmachine.transformer.features import ceil_log2
+
+Bits = NDArray[np.bool_]
+BATCH = 512
+"""So many words are checked at a time."""
+
+
+@dataclass(frozen=True)
+class TransformerCircuit:
+    """The circuit of a transformer for words of one length.
+
+    Its inputs are the symbols of the word in binary, ⌈log₂ |Σ|⌉ bits each, the highest first; a code that no symbol has
+    stands for the last one. Its outputs are, for every position that was asked for and every output of the transformer,
+    whether the transformer says that; none of them is true where the largest logits are equal.
+
+    Args:
+        circuit: The gates.
+        model: The model.
+        arithmetic: The F_b that it computes in.
+        length: The length of the words.
+        positions: The positions whose answers are outputs.
+    """
+
+    circuit: Circuit
+    model: Model
+    arithmetic: Fixed
+    length: int
+    positions: tuple[int, ...]
+
+    @property
+    def depth(self) -> int:
+        """The most gates on a way from an input to an output; the last one only gives the output its name."""
+        return self.circuit.depth - 1
+
+    @property
+    def size(self) -> int:
+        """The number of gates, without those that give outputs their names."""
+        return self.circuit.size - len(self.circuit.outputs)
+
+    @property
+    def wires(self) -> int:
+        """The number of arguments of all gates."""
+        return sum(len(gate.inputs) for gate in self.circuit.gates) - len(self.circuit.outputs)
+
+    def with_gates(self, basis: Basis) -> TransformerCircuit:
+        """The same with gates of a basis only; outputs keep their names.
+
+        In constant precision sums saturate, so that thresholds are bounded, and AC0 counts them in constant depth: a
+        transformer of constant depth becomes a circuit of constant depth, whatever the length is (Lemma 4.2). AC
+        counts by adders, whose depth grows with the logarithm of the fan-in.
+        """
+        made = simplified(self.circuit, basis)
+        pairs = zip(self.circuit.outputs, made.outputs, strict=True)
+        named = tuple(Gate(given, GateKind.BUF, (wire,)) for given, wire in pairs)
+        return replace(self, circuit=replace(made, gates=(*made.gates, *named), outputs=self.circuit.outputs))
+
+    @cached_property
+    def codec(self) -> Codec[Source]:
+        """How words become prompts."""
+        return self.model.codec
+
+    def bits(self, word: Sequence[str]) -> list[bool]:
+        """A word as an input of the circuit."""
+        return [bool(bit) for symbol in word for bit in _code(self.codec.alphabet, symbol)]
+
+    def answers(self, words: Sequence[Sequence[str]]) -> list[tuple[str | None, ...]]:
+        """What the circuit says at every position that was asked for; None where logits are equal."""
+        inputs = np.array([self.bits(word) for word in words], dtype=bool).reshape(len(words), self.circuit.width)
+        outputs = evaluate_many(self.circuit, inputs).reshape(len(words), len(self.positions), -1)
+        return [tuple(map(self._answer, row)) for row in outputs]
+
+    def _answer(self, flags: Bits) -> str | None:
+        said = [output for output, flag in zip(self.model.weights.outputs, flags, strict=True) if flag]
+        return said[0] if len(said) == 1 else None
+
+    def expected(self, words: Sequence[Sequence[str]]) -> list[tuple[str | None, ...]]:
+        """What the transformer says there, by the dense engine."""
+        engine = DenseEngine(self.model.weights, self.arithmetic)
+        prompts = [self.codec.prompt(word) for word in words]
+        stream = engine.residual_stream([prompt.tokens for prompt in prompts], prompts[0].length)
+        logits = engine.unembedding(stream[:, np.array(self.positions, dtype=np.intp)]).value
+        return [tuple(map(self._largest, row)) for row in logits]
+
+    def _largest(self, logits: Array) -> str | None:
+        best = np.flatnonzero(logits == logits.max())
+        return self.model.weights.outputs[int(best[0])] if len(best) == 1 else None
+
+    def disagreements(self, words: Iterable[Sequence[str]] | None = None) -> Iterator[tuple[str, ...]]:
+        """The words on which the circuit does not say what the transformer does; of all words, or of these."""
+        every = product(self.codec.alphabet, repeat=self.length) if words is None else map(tuple, words)
+        for batch in _batches(every):
+            pairs = zip(batch, self.answers(batch), self.expected(batch), strict=True)
+            yield from (word for word, found, expected in pairs if found != expected)
+
+    def __str__(self) -> str:
+        return (
+            f"{self.model.name} in {self.arithmetic.name} on words of length {self.length}: {self.size:,} gates, "
+            f"{self.wires:,} wires, depth {self.depth}"
+        )
+
+
+def to_circuit(
+    model: Model,
+    n: int,
+    numbers: str | Fixed = "fixed:8",
+    *,
+    positions: Sequence[int] | None = None,
+    tell: Tell = nobody,
+    yes: bool = False,
+) -> TransformerCircuit:
+    """The threshold circuit that says what a transformer says on words of length n.
+
+    Args:
+        model: The model.
+        n: The length of the words.
+        numbers: The fixed-point arithmetic, "fixed:B" or "fixed:B:C".
+        positions: At which positions of the prompt to answer; by default at all of them. The last one is -1.
+        tell: Is told how far it is.
+        yes: Whether to go on, even if it takes more than ten minutes or half of the free memory.
+
+    Raises:
+        UsageError: If the model goes on token by token, or the arithmetic is another.
+        ConstructionError: If a prompt does not hold the symbols one by one, or the circuit becomes too large.
+        PrecisionError: If a weight is not in F_b.
+        EffortError: If it takes too long, or too much memory, and ``yes`` is not given.
+    """
+    if isinstance(model.codec, DecoderCodec):
+        raise UsageError(
+            f"{model.name!r} goes on token by token, and a circuit is one pass: it could say the first token only",
+            hint="give it a source that is answered at once: a formula, a program without rules, a circuit or a graph",
+        )
+    model.weights.require_no_root("fixed point does not have it: a root is rounded before or after the division")
+    fixed = arithmetic(numbers)
+    if not isinstance(fixed, Fixed):
+        raise UsageError(f"a circuit computes in fixed point, not in {fixed.name}", hint="for example fixed:8")
+    DenseEngine(model.weights, fixed)  # says so if a weight is not there
+    with consent(yes):
+        allow_circuit(model.weights, n, lambda size: _made(model, size, fixed, None, nobody).wires)
+        return _made(model, n, fixed, positions, tell)
+
+
+def _made(model: Model, n: int, fixed: Fixed, positions: Sequence[int] | None, tell: Tell) -> TransformerCircuit:
+    """The circuit itself."""
+    prompt, choices = _choices(model.codec, n)
+    alphabet = model.codec.alphabet
+    wide = ceil_log2(len(alphabet))
+    wires = Wires([f"x{i}" if wide == 1 else f"x{i}_{k}" for i in range(n) for k in range(wide)])
+    slots = [_slot(wires, alphabet, choice) for choice in choices]
+    unrolled = Unrolled(model.weights, wires, fixed.grid.bits, fixed.inner.bits, prompt.length)
+    logits = unrolled.logits(slots, tell)
+    places = tuple(range(len(slots))) if positions is None else tuple(range(len(slots))[place] for place in positions)
+    outputs = [(f"y{place}_{k}", wire) for place in places for k, wire in enumerate(unrolled.winners(logits[place]))]
+    name = f"{model.name}, n = {n}"
+    return TransformerCircuit(wires.circuit(name, outputs), model, fixed, n, places)
+
+
+Choices = str | tuple[int, dict[str, str]]
+"""The token that always stands at a position, or which symbol of the word decides, and the token for each."""
+
+
+def _choices(codec: Codec[Source], n: int) -> tuple[Prompt, list[Choices]]:
+    """What stands at every position of a prompt, found out by changing a word symbol by symbol."""
+    first = codec.alphabet[0]
+    prompt = codec.prompt((first,) * n)
+    choices: list[Choices] = list(prompt.tokens)
+    for i in range(n):
+        for symbol in codec.alphabet[1:]:
+            changed = codec.prompt((*(first,) * i, symbol, *(first,) * (n - 1 - i)))
+            if len(changed.tokens) != len(prompt.tokens) or changed.length != prompt.length:
+                raise ConstructionError(f"prompts of {codec.source.name!r} for words of length {n} differ in length")
+            for place, token in enumerate(changed.tokens):
+                if token != prompt.tokens[place]:
+                    old = choices[place]
+                    known = (i, {first: prompt.tokens[place]}) if isinstance(old, str) else old
+                    if known[0] != i:
+                        raise ConstructionError(
+                            f"the token at position {place} of a prompt of {codec.source.name!r} depends on two "
+                            f"symbols of the word, {known[0]} and {i}"
+                        )
+                    choices[place] = (i, {**known[1], symbol: token})
+    return prompt, choices
+
+
+def _slot(wires: Wires, alphabet: Sequence[str], choice: Choices) -> Slot:
+    """The wires that say which token stands at a position."""
+    if isinstance(choice, str):
+        return {choice: TRUE}
+    i, tokens = choice
+    wide = ceil_log2(len(alphabet))
+    which: dict[str, list[int]] = {}
+    for index, symbol in enumerate(alphabet):
+        codes = range(index, 1 << wide) if index == len(alphabet) - 1 else [index]
+        literals = [wires.every(_literals(wires, i * wide, wide, code)) for code in codes]
+        which.setdefault(tokens.get(symbol, tokens[alphabet[0]]), []).append(wires.some(literals))
+    return {token: wires.some(found) for token, found in which.items()}
+
+
+def _literals(wires: Wires, start: int, wide: int, code: int) -> Iterator[int]:
+    """The wires that are all true for a code."""
+    for k in range(wide):
+        wire = wires.input(start + k)
+        yield wire if code >> wide - 1 - k & 1 else wires.opposite(wire)
+
+
+def _code(alphabet: Sequence[str], symbol: str) -> list[int]:
+    wide, index = ceil_log2(len(alphabet)), alphabet.index(symbol)
+    return [index >> wide - 1 - k & 1 for k in range(wide)]
+
+
+def _batches(words: Iterable[tuple[str, ...]]) -> Iterator[list[tuple[str, ...]]]:
+    waiting = iter(words)
+    while batch := list(islice(waiting, BATCH)):
+        yield batch

@@ -1,0 +1,286 @@
+"""Numbers on wires: affine combinations of bits, and thermometers.
+
+A number is a constant plus a weight for each wire that is true. Sums and integer multiples are free, and what cancels
+is gone. Where more is needed, a number becomes a *thermometer*: for each value v that it can have, a wire that says
+whether it is at least v. Such a wire is one threshold gate, since it compares a sum of bits with a constant; and any
+monotone function of a thermometer, such as rounding, saturation, ReLU or the exponential, is the same wires read
+differently. A number of F_b has at most 2²ᵇ⁺¹ values, polynomially many if b is logarithmic: this is how threshold
+circuits of constant depth and polynomial size compute with them.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import groupby, pairwise
+
+from softmachine.studies.circuits.wires import FALSE, TRUE, Wires
+from softmachine.support.errors import ConstructionError
+
+MOST_VALUES = 1 << 15
+"""A number with more values is not made a thermometer."""
+
+
+@dataclass(frozen=True)
+class Number:
+    """A constant plus the weights of the true wires; in units of the grid."""
+
+    constant: int
+    weights: tuple[tuple[int, int], ...] = ()
+
+    @property
+    def known(self) -> bool:
+        """Whether it is the same for all inputs."""
+        return not self.weights
+
+    def __add__(self, other: Number) -> Number:
+        weights = dict(self.weights)
+        for wire, weight in other.weights:
+            weights[wire] = weights.get(wire, 0) + weight
+        return Number(self.constant + other.constant, _sorted(weights))
+
+    def __mul__(self, factor: int) -> Number:
+        if not factor:
+            return Number(0)
+        return Number(self.constant * factor, tuple((wire, weight * factor) for wire, weight in self.weights))
+
+    def __sub__(self, other: Number) -> Number:
+        return self + other * -1
+
+
+@dataclass(frozen=True)
+class Thermometer:
+    """All values that a number can have, from the least on, and for each after it whether the number is that large."""
+
+    values: tuple[int, ...]
+    wires: tuple[int, ...]
+
+    def at_least(self, value: int) -> int:
+        """Whether the number is at least this."""
+        place = bisect_left(self.values, value)
+        if place == 0:
+            return TRUE
+        return FALSE if place == len(self.values) else self.wires[place - 1]
+
+
+class Numbers:
+    """What can be done with numbers on the wires of a circuit.
+
+    Wires that are known to imply one another, since they belong to a thermometer, are remembered as chains: so the
+    values that a sum of them can have are few.
+    """
+
+    def __init__(self, wires: Wires) -> None:
+        self.wires = wires
+        self._chain: dict[int, tuple[int, int, bool]] = {}
+        self._chains = 0
+        self._thermometers: dict[Number, Thermometer] = {}
+
+    def bit(self, wire: int, value: int) -> Number:
+        """The value where the wire is true, else 0."""
+        if wire in (FALSE, TRUE):
+            return Number(value if wire == TRUE else 0)
+        base, plain = self.wires.positive(wire)
+        return Number(0, ((base, value),)) if plain else Number(value, ((base, -value),))
+
+    def bounds(self, number: Number) -> tuple[int, int]:
+        """Numbers that it is never below or above."""
+        if number.known:
+            return number.constant, number.constant
+        constant, chains = self._grouped(number)
+        states = [_states(chain) for chain in chains]
+        return constant + sum(map(min, states)), constant + sum(map(max, states))
+
+    def rising(self, number: Number) -> Number:
+        """The same number, as a least value and what wires add to it.
+
+        Wires of a thermometer with weights of both signs, such as those of 0, 2, 0, look as if the number could be
+        less than it can. A sum of many of these would compare with a threshold that grows with the number of terms.
+        """
+        apart = number.constant + sum(min(weight, 0) for _, weight in number.weights)
+        if apart == self.bounds(number)[0]:
+            return number
+        thermometer = self.thermometer(number)
+        return self.number(thermometer.values, thermometer.wires)
+
+    def values(self, number: Number) -> list[int]:
+        """All values that it can have, and perhaps some that it cannot, in order."""
+        constant, chains = self._grouped(number)
+        found = {constant}
+        for chain in chains:
+            states = set(_states(chain))
+            found = {value + state for value in found for state in states}
+            if len(found) > MOST_VALUES:
+                raise ConstructionError(
+                    f"a number may have more than {MOST_VALUES:,} values", hint="use a smaller precision"
+                )
+        return sorted(found)
+
+    def at_least(self, number: Number, value: int) -> int:
+        """Whether a number is at least a value."""
+        return self._reaching(number, [value])[0]
+
+    def _reaching(self, number: Number, values: Sequence[int]) -> list[int]:
+        """For each value whether a number is at least that."""
+        constant, chains = self._grouped(number)
+        if len(chains) == 1:
+            literals, states = [literal for literal, _ in chains[0]], [constant + s for s in _states(chains[0])]
+            return self._images(literals, states, values)
+        return self.wires.thresholds(number.weights, [value - number.constant for value in values])
+
+    def thermometer(self, number: Number) -> Thermometer:
+        """The number as a thermometer."""
+        if number not in self._thermometers:
+            values = self.values(number)
+            self._thermometers[number] = _trimmed(values, self._reaching(number, values[1:]))
+        return self._thermometers[number]
+
+    def number(self, values: Sequence[int], wires: Sequence[int]) -> Number:
+        """The number of a thermometer."""
+        thermometer = _trimmed(values, wires)
+        self._remember(thermometer.wires)
+        constant = thermometer.values[0]
+        weights: dict[int, int] = {}
+        for (before, after), wire in zip(pairwise(thermometer.values), thermometer.wires, strict=True):
+            base, plain = self.wires.positive(wire)
+            constant += 0 if plain else after - before
+            weights[base] = weights.get(base, 0) + (after - before if plain else before - after)
+        found = Number(constant, _sorted(weights))
+        self._thermometers.setdefault(found, thermometer)
+        return found
+
+    def mapped(self, number: Number, function: Callable[[int], int]) -> Number:
+        """A function of a number."""
+        if number.known:
+            return Number(function(number.constant))
+        thermometer = self.thermometer(number)
+        images = [function(value) for value in thermometer.values]
+        values = sorted(set(images))
+        return self.number(values, self._images(thermometer.wires, images, values[1:]))
+
+    def within(self, number: Number, low: int | None = None, high: int | None = None) -> Number:
+        """The number, which is known for other reasons not to be below or above."""
+        values = [v for v in self.values(number) if (low is None or v >= low) and (high is None or v <= high)]
+        return self.number(values, self._reaching(number, values[1:]))
+
+    def gated(self, wire: int, number: Number) -> Number:
+        """The number where the wire is true, else 0."""
+        if number.known:
+            return self.bit(wire, number.constant)
+        if wire in (FALSE, TRUE):
+            return number if wire == TRUE else Number(0)
+        thermometer = self.thermometer(number)
+        values = sorted({0, *thermometer.values})
+        closed = self.wires.opposite(wire)
+        wires = [
+            self.wires.every([wire, thermometer.at_least(value)])
+            if value > 0
+            else self.wires.some([closed, thermometer.at_least(value)])
+            for value in values[1:]
+        ]
+        return self.number(values, wires)
+
+    def chosen(self, number: Number, functions: Mapping[int, Thermometer], *, falling: bool = False) -> Number:
+        """The number that a thermometer shows, which one being given by the value of another number.
+
+        Args:
+            number: The number that chooses.
+            functions: For each of its values a thermometer.
+            falling: Whether larger values choose smaller numbers. Then it is enough to ask whether the value is not
+                above one whose thermometer shows enough.
+        """
+        thermometer = self.thermometer(number)
+        shown = [functions[value] for value in thermometer.values]
+        values = sorted({value for other in shown for value in other.values})
+        wires = []
+        for value in values[1:]:
+            parts = []
+            for wire, start, end in _stretches([other.at_least(value) for other in shown]):
+                low = TRUE if falling else self._between(thermometer.wires, start, len(shown))
+                parts.append(self.wires.every([low, self._between(thermometer.wires, 0, end), wire]))
+            wires.append(self.wires.some(parts))
+        return self.number(values, wires)
+
+    def largest(self, numbers: Iterable[Number]) -> Number:
+        """The maximum of numbers."""
+        bounds = {number: self.bounds(number) for number in numbers}
+        floor = max(low for low, _ in bounds.values())
+        thermometers = [self.thermometer(number) for number, (_, high) in bounds.items() if high >= floor]
+        least = max(thermometer.values[0] for thermometer in thermometers)
+        values = sorted({least} | {v for thermometer in thermometers for v in thermometer.values if v > least})
+        wires = [self.wires.some([thermometer.at_least(value) for thermometer in thermometers]) for value in values[1:]]
+        return self.number(values, wires)
+
+    def _images(self, chain: Sequence[int], images: Sequence[int], values: Sequence[int]) -> list[int]:
+        """For each value whether the image of a chain's state is at least that."""
+        if all(before <= after for before, after in pairwise(images)):
+            shown = Thermometer(tuple(images), tuple(chain))
+            return [shown.at_least(value) for value in values]
+        if all(before >= after for before, after in pairwise(images)):
+            shown = Thermometer(tuple(-image for image in images), tuple(chain))
+            return [self.wires.opposite(shown.at_least(1 - value)) for value in values]
+        return [self._where(chain, [image >= value for image in images]) for value in values]
+
+    def _where(self, chain: Sequence[int], flags: Sequence[bool]) -> int:
+        """Whether the state of a chain, which is how many of its wires are true, has a flag."""
+        stretches = [(start, end) for flag, start, end in _stretches(flags) if flag]
+        return self.wires.some([self._between(chain, start, end) for start, end in stretches])
+
+    def _between(self, chain: Sequence[int], start: int, end: int) -> int:
+        """Whether at least ``start`` and less than ``end`` wires of a chain are true."""
+        low = TRUE if start == 0 else chain[start - 1]
+        high = FALSE if end > len(chain) else chain[end - 1]
+        return self.wires.every([low, self.wires.opposite(high)])
+
+    def _remember(self, chain: Sequence[int]) -> None:
+        """Note that each of these wires implies those before it."""
+        new = [pair for pair in map(self.wires.positive, chain) if pair[0] not in self._chain]
+        for index, (base, plain) in enumerate(new):
+            self._chain[base] = (self._chains, index, plain)
+        self._chains += 1
+
+    def _grouped(self, number: Number) -> tuple[int, list[list[tuple[int, int]]]]:
+        """The number as a constant and chains of wires with their weights, each wire implying those before it."""
+        constant = number.constant
+        groups: dict[int, list[tuple[int, int, int]]] = {}
+        for base, weight in number.weights:
+            chain, index, plain = self._chain.get(base, (-base, 0, True))
+            literal = base if plain else self.wires.opposite(base)
+            constant += 0 if plain else weight
+            groups.setdefault(chain, []).append((index, literal, weight if plain else -weight))
+        return constant, [[(literal, weight) for _, literal, weight in sorted(group)] for group in groups.values()]
+
+
+def _stretches(items: Iterable[int]) -> Iterator[tuple[int, int, int]]:
+    """Equal items that stand side by side: the item, where the stretch starts, and where it has ended."""
+    start = 0
+    for item, group in groupby(items):
+        end = start + sum(1 for _ in group)
+        yield item, start, end
+        start = end
+
+
+def _states(chain: Sequence[tuple[int, int]]) -> list[int]:
+    """What a chain adds to a number, if none, one, two … of its wires are true."""
+    found = [0]
+    for _, weight in chain:
+        found.append(found[-1] + weight)
+    return found
+
+
+def _trimmed(values: Sequence[int], wires: Sequence[int]) -> Thermometer:
+    """A thermometer without the values that constant or repeated wires rule out."""
+    low = max((place + 1 for place, wire in enumerate(wires) if wire == TRUE), default=0)
+    high = min((place for place, wire in enumerate(wires) if wire == FALSE), default=len(wires))
+    kept: dict[int, int] = {}
+    for place in range(low, high):
+        if wires[place] in kept:  # then all wires since are the same
+            while next(reversed(kept)) != wires[place]:
+                kept.popitem()
+        kept[wires[place]] = values[place + 1]
+    return Thermometer((values[low], *kept.values()), tuple(kept))
+
+
+def _sorted(weights: Mapping[int, int]) -> tuple[tuple[int, int], ...]:
+    return tuple(sorted((wire, weight) for wire, weight in weights.items() if weight))

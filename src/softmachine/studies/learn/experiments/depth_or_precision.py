@@ -1,0 +1,238 @@
+"""Depth or precision: which of the two limits how long a chain of thought can be?
+
+"The Expressive Power of Low Precision Softmax Transformers with (Summarized) Chain-of-Thought" predicts: depth. Its
+construction has layers in proportion to the logarithm of the length, and needs few bits; with summaries, what counts is
+the length of a segment. The authors train on searches of Sudoku puzzles. Here it is the traces of a Turing machine, in
+the tokens of that very construction (``ternary`` and ``ternary-summary``): head positions are spelled in binary now
+and then, and the symbol of a cell has to be found again. The machine turns Gray code into binary, from left to right,
+with two steps a cell: so traces are some six times as long as words, there are many words of every length, and a small
+decoder learns it in a minute. (Of palindromes or words to sort that have traces of this length there are a thousand:
+they are learned by heart first.) Words are in distribution, and held out. What is asked for each depth and precision:
+what is the longest length at which 90 % of traces are right?
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from statistics import fmean
+
+from softmachine.languages import formats
+from softmachine.languages.source import Source
+from softmachine.studies.learn.runs import Record
+from softmachine.studies.learn.settings import Schedule, Setting
+from softmachine.studies.learn.tables import aligned, settings_of, share
+from softmachine.studies.learn.tasks import grid, task_for
+from softmachine.theorems import theorem_for
+from softmachine.theorems.ternary.cost import PLAIN, SUMMARY
+from softmachine.theorems.ternary.tokens import TernaryCodec
+
+ABOUT = "Does depth or precision limit the length of a chain of thought? (Brösamle and Eckstein 2026)"
+GRAY = """# From Gray code to binary: every cell becomes the parity of the ones up to it. A step reads, the next writes.
+blank: _
+start state: even
+alphabet: [0, 1]
+table:
+  even:
+    0: {N: write 0}
+    1: {N: write 1}
+    _: {N: done}
+  odd:
+    0: {N: write 1}
+    1: {N: write 0}
+    _: {N: done}
+  write 0:
+    [0, 1]: {write: 0, R: even}
+  write 1:
+    [0, 1]: {write: 1, R: odd}
+  done:
+"""
+KINDS = {"ternary": "chain of thought", "ternary-summary": "summarised"}
+ENOUGH = 0.9
+FEW = 20
+"""Lengths with fewer held-out traces than this are put together with others, so that no trace alone decides."""
+
+
+@dataclass(frozen=True)
+class Scale:
+    """How large the experiment is.
+
+    Args:
+        sizes: For every kind of chain the length of words, and that of contexts. Summaries are harder to learn.
+        words: So many words, at most.
+        layers: Depths.
+        precisions: What is rounded to.
+        width: How wide models are.
+        heads: How many heads a layer has.
+        schedule: How they are trained.
+        seeds: How many seeds.
+    """
+
+    sizes: dict[str, tuple[int, int]]
+    words: int
+    layers: tuple[int, ...]
+    precisions: tuple[str, ...]
+    width: int
+    heads: int
+    schedule: Schedule
+    seeds: int
+
+
+SCALES = {
+    "small": Scale(
+        {"ternary": (14, 128), "ternary-summary": (10, 64)},
+        4_000,
+        (2, 4, 6),
+        ("float32", "bits:4"),
+        32,
+        2,
+        Schedule(steps=900, batch=16, learning_rate=5e-3),
+        2,
+    ),
+    "medium": Scale(
+        dict.fromkeys(KINDS, (40, 512)),
+        10_000,
+        (2, 3, 4, 5, 6),
+        ("float32", "bfloat16", "bits:5", "bits:4", "bits:3"),
+        64,
+        4,
+        Schedule(steps=4_000, batch=32, learning_rate=1e-3),
+        3,
+    ),
+    "paper": Scale(
+        dict.fromkeys(KINDS, (1_000, 16_384)),
+        100_000,
+        (4, 5, 6, 7, 8),
+        ("float32", "bfloat16"),
+        512,
+        8,
+        Schedule(steps=200_000, batch=16, learning_rate=5e-4, warm_up=0.02),
+        3,
+    ),
+}
+
+
+def machine() -> Source:
+    """What is learned: a Turing machine."""
+    return formats.parse(GRAY, format="turingmachine.io", name="gray-to-binary")
+
+
+def settings(scale: str, seeds: int | None = None) -> list[Setting]:
+    """The runs of a scale."""
+    chosen = SCALES[scale]
+    found = []
+    for theorem, (length, context) in chosen.sizes.items():
+        task = task_for(
+            machine(),
+            train=length,
+            tests=(),
+            theorem=theorem,
+            context=context,
+            words=chosen.words,
+            seed=2026,
+        )
+        found += grid(
+            task,
+            chosen.schedule,
+            positions=("absolute",),
+            layers=chosen.layers,
+            precisions=chosen.precisions,
+            seeds=range(seeds or chosen.seeds),
+            width=chosen.width,
+            heads=chosen.heads,
+        )
+    return found
+
+
+def lengths(record: Record) -> dict[int, tuple[int, int]]:
+    """Traces by their length in tokens: how many, and how many right; at least :data:`FEW` each, if there are."""
+    found: list[tuple[int, int, int]] = []
+    for end, (count, right) in record["measures"]["test0"]["by_tokens"].items():
+        if found and found[-1][1] < FEW:
+            _, so_far, good = found.pop()
+            found.append((int(end), so_far + count, good + right))
+        else:
+            found.append((int(end), count, right))
+    if len(found) > 1 and found[-1][1] < FEW:
+        (_, count, right), (end, more, good) = found[-2:]
+        found[-2:] = [(end, count + more, right + good)]
+    return {end: (count, right) for end, count, right in found}
+
+
+def longest(record: Record) -> int:
+    """The longest length, in tokens, at which at least 90 % of traces are right; 0 if there is none."""
+    return max((tokens for tokens, (count, right) in lengths(record).items() if right >= ENOUGH * count), default=0)
+
+
+def report(records: Sequence[Record]) -> list[str]:
+    """For every depth and precision the longest length at which 90 % of traces are right."""
+    lines: list[str] = []
+    for theorem, kind in KINDS.items():
+        own = [each for each, one in zip(records, settings_of(records), strict=True) if one.task.theorem == theorem]
+        if not own:
+            continue
+        task = settings_of(own)[0].task
+        counts = ", ".join(f"{count} up to {tokens}" for tokens, (count, _) in lengths(own[0]).items())
+        lines += [
+            f"{kind} ({theorem}) of {task.name!r}, words up to {task.train}, contexts up to {own[0]['context']}",
+            f"  {own[0]['data']['train']['words']:,} words to train on; held-out traces by length in tokens: {counts}",
+            *(f"  {line}" for line in _table(own).splitlines()),
+            f"  the construction: {_formula(theorem, task.context or 0)}",
+            "",
+        ]
+    return [*lines, *_caveats(records)]
+
+
+def _caveats(records: Sequence[Record]) -> list[str]:
+    first = settings_of(records)[0]
+    seeds = ", ".join(sorted({str(each["setting"]["seed"]) for each in records}))
+    cells = (
+        "Each cell: the longest length (in tokens, of those above) at which at least 90 % of held-out traces are "
+        "exact, mean and range over seeds; then the share of all traces that are exact."
+    )
+    spent = sum(each["training"]["cpu"] for each in records) / 60
+    ours = (
+        f"{first.schedule.steps:,} steps of {first.schedule.batch} segments, rate {first.schedule.learning_rate:g}, "
+        f"width {first.shape.width}, {first.shape.heads} heads, positions {first.shape.positions}, data seed "
+        f"{first.task.seed}, seeds {seeds}; {spent:.0f} minutes of processor time in all."
+    )
+    theirs = (
+        "The paper: 9×9 Sudoku, width 512, 20·10⁹ tokens; summarised, 4/5/6/7/8 layers solve "
+        "16.3/97.2/99.5/99.7/99.6 %; float32 practically as bfloat16."
+    )
+    emulated = "Precisions are emulated: activations and attention weights are rounded, sums are float32."
+    return [cells, emulated, ours, theirs]
+
+
+def _table(records: Sequence[Record]) -> str:
+    groups: dict[tuple[int, str], list[Record]] = {}
+    for record, setting in zip(records, settings_of(records), strict=True):
+        groups.setdefault((setting.shape.layers, setting.shape.precision), []).append(record)
+    precisions = list(dict.fromkeys(precision for _, precision in groups))
+    rows = [
+        [str(depth), *(_cell(groups.get((depth, precision), [])) for precision in precisions)]
+        for depth in sorted({depth for depth, _ in groups})
+    ]
+    return aligned([["layers", *precisions], *rows])
+
+
+def _cell(group: Sequence[Record]) -> str:
+    if not group:
+        return "–"
+    lengths = [longest(each) for each in group]
+    low, high = min(lengths), max(lengths)
+    mean = f"{fmean(lengths):.0f}" + ("" if low == high else f" ({low}–{high})")
+    return f"{mean}, {share([each['measures']['test0']['exact'] for each in group])} %"
+
+
+def _formula(theorem: str, context: int) -> str:
+    """How deep the compiled model is."""
+    source = machine()
+    codec = theorem_for(source, theorem).codec_for(source, context)
+    assert isinstance(codec, TernaryCodec)
+    cost = SUMMARY if codec.summarises else PLAIN
+    layers, softmax = cost.of("layers", codec), cost.of("layers with softmax", codec)
+    return (
+        f"{layers} layers for contexts up to 2^{codec.bits} tokens, {softmax} with softmax in low precision; "
+        "layers grow with the logarithm of the context, bits do not"
+    )

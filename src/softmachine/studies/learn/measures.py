@@ -1,0 +1,201 @@
+"""What a trained model gets right: whole traces, verdicts, tokens; and what one would get right that learned nothing.
+
+A trace is exact if each of its tokens has the largest logit, given those before it. Greedy decoding gives just these
+traces, since it takes the same tokens up to the first mistake; so one pass measures it. A verdict may be right after a
+mistake in the trace: words whose trace is not exact are decoded from their first mistake on.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+from statistics import fmean
+from typing import Any
+
+import torch
+
+from softmachine.studies.learn.data import Corpus, Example, Segment
+from softmachine.studies.learn.model import Decoder, Memory
+
+AT_ONCE = 1 << 14
+"""So many tokens are put to a model at once."""
+LONGER = 16
+"""A model that is decoded may say so many tokens more than it should."""
+STEP = 16
+"""Lengths of traces are told in steps of so many tokens."""
+DECODED = 64
+"""So many words of a bin are decoded at most, to see their verdicts."""
+
+
+@dataclass(frozen=True)
+class Measures:
+    """What is right in a bin, as shares from 0 to 1; None where there is nothing to measure.
+
+    Args:
+        words: How many words were tried.
+        accepted: How many of them are accepted ones.
+        long_words: How many have traces of more than ten tokens.
+        exact: Traces that are right from the first to the last token.
+        exact_accepted: The same among words that are accepted.
+        exact_rejected: The same among the others.
+        exact_long: The same among long traces: the honest figure.
+        tokens: Tokens that are right, given those before.
+        verdict: Words whose last token is right when the model decodes by itself, among those that were decoded.
+        decoded: How many that are.
+        same_trace: What a model would get that says the most frequent trace of the training.
+        same_verdict: What a model would get that says its most frequent verdict.
+        by_length: For each length of words: how many, and how many exact.
+        by_tokens: The same for each length of traces, in steps of :data:`STEP` tokens (their upper ends).
+    """
+
+    words: int
+    accepted: int
+    long_words: int
+    exact: float
+    exact_accepted: float | None
+    exact_rejected: float | None
+    exact_long: float | None
+    tokens: float
+    verdict: float | None
+    decoded: int
+    same_trace: float
+    same_verdict: float
+    by_length: dict[int, tuple[int, int]]
+    by_tokens: dict[int, tuple[int, int]]
+
+    def to_json(self) -> dict[str, Any]:
+        """As plain data."""
+        tables = {"by_length": self.by_length, "by_tokens": self.by_tokens}
+        plain = {name: {str(k): list(pair) for k, pair in found.items()} for name, found in tables.items()}
+        return {**asdict(self), **plain}
+
+
+def measure(decoder: Decoder, corpus: Corpus, examples: Sequence[Example]) -> Measures:
+    """Measure a model on examples."""
+    marks = list(_marks(decoder, corpus, examples))
+    right = [wrong is None for wrong, *_ in marks]
+    decoded, told = _verdicts(decoder, corpus, examples, marks)
+    trace = Counter(map(_trace, corpus.train)).most_common(1)[0][0]
+    verdict = Counter(each.verdict for each in corpus.train).most_common(1)[0][0]
+    return Measures(
+        words=len(examples),
+        accepted=sum(each.verdict == "accept" for each in examples),
+        long_words=sum(each.is_long for each in examples),
+        exact=fmean(right),
+        exact_accepted=_share(right, [each.verdict == "accept" for each in examples]),
+        exact_rejected=_share(right, [each.verdict != "accept" for each in examples]),
+        exact_long=_share(right, [each.is_long for each in examples]),
+        tokens=sum(good for _, good, _ in marks) / sum(count for *_, count in marks),
+        verdict=told,
+        decoded=decoded,
+        same_trace=fmean(_trace(each) == trace for each in examples),
+        same_verdict=fmean(each.verdict == verdict for each in examples),
+        by_length=_counts([each.length for each in examples], right),
+        by_tokens=_counts([STEP * -(-each.tokens // STEP) for each in examples], right),
+    )
+
+
+def _trace(example: Example) -> tuple[tuple[str, ...], ...]:
+    """What is said about a word, whatever the word is."""
+    return tuple(said for _, said in example.segments)
+
+
+def exact(decoder: Decoder, corpus: Corpus, examples: Sequence[Example]) -> list[bool]:
+    """For each example whether its whole trace is right."""
+    return [wrong is None for wrong, *_ in _marks(decoder, corpus, examples)]
+
+
+def _share(right: Sequence[bool], among: Sequence[bool]) -> float | None:
+    chosen = [good for good, one in zip(right, among, strict=True) if one]
+    return fmean(chosen) if chosen else None
+
+
+def _counts(kinds: Sequence[int], right: Sequence[bool]) -> dict[int, tuple[int, int]]:
+    """For each kind how many there are, and how many are right."""
+    found: dict[int, tuple[int, int]] = {}
+    for kind, good in sorted(zip(kinds, right, strict=True)):
+        count, so_far = found.get(kind, (0, 0))
+        found[kind] = count + 1, so_far + good
+    return found
+
+
+Mark = tuple[tuple[int, int] | None, int, int]
+"""Of an example the first mistake (segment, token), how many tokens are right, and how many there are."""
+
+
+def _marks(decoder: Decoder, corpus: Corpus, examples: Sequence[Example]) -> Iterator[Mark]:
+    segments = [(row, k, segment) for row, each in enumerate(examples) for k, segment in enumerate(each.segments)]
+    segments.sort(key=lambda item: sum(map(len, item[2])))
+    wrong: dict[int, tuple[int, int]] = {}
+    good, count = [0] * len(examples), [0] * len(examples)
+    with torch.no_grad():
+        for group in _batches(segments):
+            tokens, following, _ = corpus.encoded([segment for *_, segment in group])
+            hits = decoder(tokens).argmax(-1) == following
+            for (row, k, (prompt, said)), hit in zip(group, hits, strict=True):
+                own = hit[len(prompt) - 1 : len(prompt) + len(said) - 1]
+                good[row] += int(own.sum())
+                count[row] += len(said)
+                if not bool(own.all()):
+                    wrong[row] = min(wrong.get(row, (k + 1, 0)), (k, int((~own).int().argmax())))
+    for row in range(len(examples)):
+        yield wrong.get(row), good[row], count[row]
+
+
+def _batches(segments: list[tuple[int, int, Segment]]) -> Iterator[list[tuple[int, int, Segment]]]:
+    """Groups of about so many tokens; the segments are sorted by size."""
+    group: list[tuple[int, int, Segment]] = []
+    for item in segments:
+        size = sum(map(len, item[2]))
+        if group and (len(group) + 1) * size > AT_ONCE:
+            yield group
+            group = []
+        group.append(item)
+    if group:
+        yield group
+
+
+def _verdicts(
+    decoder: Decoder, corpus: Corpus, examples: Sequence[Example], marks: Sequence[Mark]
+) -> tuple[int, float | None]:
+    """How many words were decoded, and the share of them whose last token is right.
+
+    Words of several segments count as right only if their trace is: after a mistake nobody knows where they go on.
+    """
+    chosen = list(range(len(examples)))[:: max(1, -(-len(examples) // DECODED))]
+    doubtful = [row for row in chosen if marks[row][0] is not None and len(examples[row].segments) == 1]
+    right = sum(marks[row][0] is None for row in chosen)
+    wanted = [examples[row].segments[0] for row in doubtful]
+    ends = {said[-1] for each in corpus.train for _, said in each.segments}
+    for (_, said), last in zip(wanted, decode(decoder, corpus, wanted, ends), strict=True):
+        right += last == said[-1]
+    return len(chosen), right / len(chosen)
+
+
+def decode(decoder: Decoder, corpus: Corpus, segments: Sequence[Segment], ends: set[str]) -> list[str | None]:
+    """The token with which a model ends each segment when it goes on from the prompt by itself; None if it does not."""
+    if not segments:
+        return []
+    limits = [min(len(p) + len(s) + LONGER, corpus.context) for p, s in segments]
+    stops = {corpus.index[token] for token in ends}
+    prompts = [[corpus.index[token] for token in prompt] for prompt, _ in segments]
+    memory = Memory(decoder.shape, len(segments), corpus.context)
+    found: list[str | None] = [None] * len(segments)
+    current, at = [prompt[0] for prompt in prompts], 0
+    going = set(range(len(segments)))
+    with torch.no_grad():
+        while going and at < corpus.context:
+            positions = torch.full((len(segments), 1), at)
+            following = decoder(torch.tensor(current)[:, None], positions, memory)[:, 0].argmax(-1).tolist()
+            at += 1
+            for row in sorted(going):
+                if at < len(prompts[row]):
+                    current[row] = prompts[row][at]
+                    continue
+                current[row] = following[row]
+                if following[row] in stops:
+                    found[row] = corpus.vocabulary[following[row]]
+                if following[row] in stops or at + 1 >= limits[row]:
+                    going.discard(row)
+    return found

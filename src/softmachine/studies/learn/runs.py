@@ -1,0 +1,140 @@
+"""One run of training: a setting in, a record of plain data out; in a folder also one JSON and one file of weights.
+
+A folder is how sweeps go on after an interruption: a run whose JSON is there is not done again, and one that was
+interrupted goes on from the state that it left.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from softmachine import __version__
+from softmachine.studies.learn.data import corpus_of
+from softmachine.studies.learn.settings import Setting
+from softmachine.support.errors import Place, SourceError, UsageError
+from softmachine.support.files import remove, write
+
+if TYPE_CHECKING:
+    from softmachine.studies.learn.model import Decoder
+    from softmachine.studies.learn.training import Watch
+
+Record = dict[str, Any]
+"""What is known of a run: its setting, its data, how training went, and what was measured."""
+
+
+def require_torch() -> None:
+    """See that torch is there.
+
+    Raises:
+        UsageError: If not.
+    """
+    try:
+        import torch  # noqa: F401
+    except ImportError:
+        raise UsageError(
+            "learning needs torch, which is not installed", hint="pip install 'softmachine[learn]'"
+        ) from None
+
+
+def run(setting: Setting, folder: Path | None = None, watch: Watch = lambda _: None) -> tuple[Record, Decoder]:
+    """Train and measure, or take what a folder has of it.
+
+    Args:
+        setting: What, and how.
+        folder: Where the record and the weights are kept; None for nowhere.
+        watch: Is shown the progress of training.
+    """
+    from softmachine.studies.learn.training import train
+
+    require_torch()
+    known = None if folder is None else known_record(setting, folder)
+    if known is not None and folder is not None:
+        return known, trained(setting, folder)
+    kept = None if folder is None else folder / f"{setting.name}.state"
+    corpus = corpus_of(setting.task)
+    decoder, progress = train(setting, corpus, kept=kept, watch=watch)
+    record = _record(setting, decoder, vars(progress))
+    if folder is not None and kept is not None:
+        _save_weights(folder / f"{setting.name}.safetensors", decoder)
+        save_record(record, folder)
+        remove(kept)
+    return record, decoder
+
+
+def _record(setting: Setting, decoder: Decoder, progress: Record) -> Record:
+    import torch
+
+    from softmachine.studies.learn.measures import measure
+    from softmachine.studies.learn.training import alone
+
+    corpus = corpus_of(setting.task)
+    with alone(setting.seed):
+        measures = {name: measure(decoder, corpus, bin_).to_json() for name, bin_ in corpus.tests.items()}
+    return {
+        "format": "softmachine-learn",
+        "softmachine": __version__,
+        "torch": torch.__version__,
+        "date": time.strftime("%Y-%m-%d", time.gmtime()),
+        "setting": setting.to_json(),
+        "parameters": decoder.parameters_in_all,
+        "vocabulary": list(corpus.vocabulary),
+        "context": corpus.context,
+        "data": corpus.describe(),
+        "training": json.loads(json.dumps(progress)),
+        "measures": measures,
+    }
+
+
+def known_record(setting: Setting, folder: Path) -> Record | None:
+    """The record of a run that a folder has; None if it has none.
+
+    Raises:
+        SourceError: If the file is damaged.
+    """
+    path = folder / f"{setting.name}.json"
+    if not path.is_file():
+        return None
+    try:
+        record = json.loads(path.read_text(encoding="utf-8"))
+        same = record["setting"] == setting.to_json()
+    except (OSError, ValueError, LookupError, TypeError):
+        same = False
+    if not same:
+        raise SourceError("this is not the record of that run", place=Place(str(path)), hint="use another folder")
+    return record  # type: ignore[no-any-return]
+
+
+def save_record(record: Record, folder: Path) -> None:
+    """Write the JSON of a run."""
+    path = folder / f"{Setting.from_json(record['setting']).name}.json"
+    write(path, json.dumps(record, ensure_ascii=False, indent=1), force=True)
+
+
+def _save_weights(path: Path, decoder: Decoder) -> None:
+    from safetensors.torch import save
+
+    weights = {name: each.detach().contiguous() for name, each in decoder.named_parameters()}
+    write(path, save(weights, metadata={"format": "pt"}), force=True)
+
+
+def trained(setting: Setting, folder: Path) -> Decoder:
+    """The model of a run that a folder has.
+
+    Raises:
+        SourceError: If its weights are not there, or others.
+    """
+    from safetensors import SafetensorError
+    from safetensors.torch import load_file
+
+    from softmachine.studies.learn.model import Decoder
+
+    path, corpus = folder / f"{setting.name}.safetensors", corpus_of(setting.task)
+    decoder = Decoder(setting.shape, len(corpus.vocabulary), corpus.context)
+    try:
+        decoder.load_state_dict(load_file(path))
+    except (SafetensorError, OSError, RuntimeError) as error:
+        raise SourceError(f"these are not the weights of that run: {error}", place=Place(str(path))) from None
+    return decoder

@@ -1,0 +1,113 @@
+"""Runs as tables for people: a line for each kind of run, seeds as mean and range, and what has to be said with it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from statistics import fmean
+from typing import Any
+
+from softmachine.studies.learn.runs import Record
+from softmachine.studies.learn.settings import Setting, differences
+
+COLUMNS = {"all": "exact", "long": "exact_long", "verdict": "verdict"}
+"""What is shown of each bin."""
+
+
+def settings_of(records: Sequence[Record]) -> list[Setting]:
+    """The settings of runs."""
+    return [Setting.from_json(each["setting"]) for each in records]
+
+
+def grouped(records: Sequence[Record]) -> list[list[Record]]:
+    """Runs that differ in nothing but the seed, together."""
+    groups: dict[Setting, list[Record]] = {}
+    for setting, record in zip(settings_of(records), records, strict=True):
+        groups.setdefault(replace(setting, seed=0), []).append(record)
+    return list(groups.values())
+
+
+def named(records: Sequence[Record]) -> list[tuple[str, list[Record]]]:
+    """Groups of runs with their names: what differs between them."""
+    groups = grouped(records)
+    firsts = [Setting.from_json(group[0]["setting"]) for group in groups]
+    odd = differences(firsts) or ["positions"]
+    return [(" ".join(_value(first, name) for name in odd), group) for first, group in zip(firsts, groups, strict=True)]
+
+
+def _value(setting: Setting, name: str) -> str:
+    for part in (setting.task, setting.shape, setting.schedule):
+        if hasattr(part, name):
+            value = getattr(part, name)
+            plain = name in ("positions", "precision", "name", "theorem")
+            return str(value) if plain else f"{name.replace('_', ' ')} {value}"
+    raise AssertionError(name)
+
+
+def share(values: Sequence[float | None]) -> str:
+    """Shares as a percentage: the mean over seeds, and the range if they differ."""
+    known = [value for value in values if value is not None]
+    if not known:
+        return "–"
+    shown = [f"{100 * value:.0f}" for value in (fmean(known), min(known), max(known))]
+    return shown[0] if shown[1] == shown[2] else f"{shown[0]} ({shown[1]}–{shown[2]})"
+
+
+def measured(group: Sequence[Record], bin_: str, name: str) -> str:
+    """One figure of a bin, over the seeds of a group."""
+    return share([each["measures"][bin_][name] for each in group])
+
+
+def table(records: Sequence[Record]) -> str:
+    """Whole traces exact, among all words and among those with long traces, and verdicts, for every bin."""
+    bins = settings_of(records)[0].task.bins
+    head = ["", *(f"{bin_} {column}" for bin_ in bins for column in COLUMNS)]
+    rows = [
+        [name, *(measured(group, bin_, key) for bin_ in bins for key in COLUMNS.values())]
+        for name, group in named(records)
+    ]
+    return aligned([head, *rows])
+
+
+def aligned(rows: Sequence[Sequence[str]]) -> str:
+    """Rows of cells as lines, the first column to the left and the others to the right; a line below the head."""
+    widths = [max(len(row[k]) for row in rows) for k in range(len(rows[0]))]
+    sides = [str.ljust, *[str.rjust] * (len(widths) - 1)]
+    lines = ["  ".join(side(cell, width) for side, cell, width in zip(sides, row, widths, strict=True)) for row in rows]
+    lines.insert(1, "  ".join("─" * width for width in widths))
+    return "\n".join(line.rstrip() for line in lines)
+
+
+def notes(records: Sequence[Record]) -> list[str]:
+    """What has to be said with a table: bins and counts, baselines, how training ended."""
+    first = records[0]
+    task, said = settings_of(records)[0].task, []
+    for bin_, lengths in task.bins.items():
+        found: dict[str, Any] = first["measures"][bin_]
+        baselines = share([found["same_trace"]]), share([found["same_verdict"]])
+        said.append(
+            f"{bin_}: length {lengths[0]} to {lengths[-1]}, {found['words']} words, {found['accepted']} of them "
+            f"accepted, {found['long_words']} with traces of over 10 tokens; a model that says what is most "
+            f"frequent gets {baselines[0]} % of traces and {baselines[1]} % of verdicts"
+        )
+    data = first["data"]["train"]
+    seeds = sorted({each["setting"]["seed"] for each in records})
+    said.append(f"trained on {data['words']} words, {data['accepted']} of them accepted; data seed {task.seed}")
+    said.append(f"seeds {', '.join(map(str, seeds))}: mean, and range in brackets; shares of words in %")
+    said += [f"{name}: {ends(group)}" for name, group in named(records)]
+    return said
+
+
+def ends(group: Sequence[Record]) -> str:
+    """How training of a group ended, and how long it took."""
+    reasons = {"steps": "all steps made", "converged": "validation all right", "time": "time over"}
+    parts = [each["training"] for each in group]
+    why = ", ".join(sorted({reasons[part["ended"]] for part in parts}))
+    steps, seconds = (_range([round(part[name]) for part in parts]) for name in ("step", "cpu"))
+    right = share([part["losses"][-1][2] for part in parts])
+    return f"{steps} steps, {seconds} s of processor time, {why}; {right} % of the validation split exact"
+
+
+def _range(numbers: Sequence[int]) -> str:
+    low, high = min(numbers), max(numbers)
+    return f"{low:,}" if low == high else f"{low:,}–{high:,}"

@@ -1,0 +1,167 @@
+"""Training: AdamW on the tokens of traces, deterministic by seed, and able to go on after an interruption.
+
+What a step sees depends on the seed and the number of the step alone, and all else is in the state that is kept
+(:mod:`.states`). So training that was interrupted gives the weights of one that was not, on the same machine. It ends
+after its steps, when the validation split was all right several times in a row, or when its time is over; only the
+last depends on how fast the machine is, and says so.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from softmachine.studies.learn.data import Corpus, Drawer
+from softmachine.studies.learn.measures import exact
+from softmachine.studies.learn.model import Decoder
+from softmachine.studies.learn.settings import Schedule, Setting
+from softmachine.studies.learn.states import load_state, save_state
+
+KEEP = 20.0
+"""After so many seconds of training its state is kept, if there is a file for it."""
+NORM = 1.0
+"""Gradients are scaled down to this norm."""
+
+
+@dataclass
+class Progress:
+    """How far training is.
+
+    Args:
+        step: How many steps were made.
+        seconds: How long they took, also before an interruption.
+        cpu: How many seconds of a processor they took; on a machine that others use, too, that is what counts.
+        in_a_row: How often the validation split was all right, up to now without a break.
+        ended: Why it is over: "steps", "converged" or "time"; empty while it goes on.
+        losses: Step, mean loss since the last entry, and the share of validation traces that were exact.
+    """
+
+    step: int = 0
+    seconds: float = 0.0
+    cpu: float = 0.0
+    in_a_row: int = 0
+    ended: str = ""
+    losses: list[tuple[int, float, float]] = field(default_factory=list)
+
+
+Watch = Callable[[Progress], None]
+
+
+def rate(schedule: Schedule, step: int) -> float:
+    """The learning rate of a step."""
+    warm = max(1, round(schedule.warm_up * schedule.steps))
+    if step < warm:
+        return schedule.learning_rate * (step + 1) / warm
+    along = (step - warm) / max(1, schedule.steps - warm)
+    return schedule.learning_rate * (schedule.floor + (1 - schedule.floor) * (1 + math.cos(math.pi * along)) / 2)
+
+
+def longest(schedule: Schedule, step: int, limit: int) -> int:
+    """How long words of a step may be."""
+    growing = schedule.curriculum * schedule.steps
+    return limit if step >= growing else math.ceil(limit * (0.25 + 0.75 * step / growing))
+
+
+@contextmanager
+def alone(seed: int) -> Iterator[None]:
+    """One thread and a seed of its own, so that nothing around training decides what comes of it."""
+    threads, state = torch.get_num_threads(), torch.get_rng_state()
+    torch.set_num_threads(1)
+    torch.manual_seed(seed)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(threads)
+        torch.set_rng_state(state)
+
+
+def train(
+    setting: Setting, corpus: Corpus, *, kept: Path | None = None, watch: Watch = lambda _: None
+) -> tuple[Decoder, Progress]:
+    """Train a model.
+
+    Args:
+        setting: What and how.
+        corpus: The data of its task.
+        kept: The file that holds the state while it goes on; what is there is gone on from.
+        watch: Is shown the progress after every step; an exception from it interrupts training.
+    """
+    with alone(setting.seed):
+        return _Training(setting, corpus, kept, watch).run()
+
+
+class _Training:
+    def __init__(self, setting: Setting, corpus: Corpus, kept: Path | None, watch: Watch) -> None:
+        self.setting, self.corpus, self.kept, self.watch = setting, corpus, kept, watch
+        self.schedule = setting.schedule
+        self.decoder = Decoder(setting.shape, len(corpus.vocabulary), corpus.context)
+        matrices = [each for each in self.decoder.parameters() if each.ndim == 2]
+        others = [each for each in self.decoder.parameters() if each.ndim != 2]
+        groups: list[dict[str, Any]] = [{"params": matrices}, {"params": others, "weight_decay": 0.0}]
+        decay = self.schedule.weight_decay
+        self.optimizer = torch.optim.AdamW([g for g in groups if g["params"]], betas=(0.9, 0.98), weight_decay=decay)
+        self.drawer = Drawer(corpus, setting.seed, self.schedule.batch)
+        self.progress, self.recent = Progress(), list[float]()
+        if kept is not None and kept.is_file():
+            known = load_state(kept, self.decoder, self.optimizer, setting.digest)
+            self.recent = [float(each) for each in known.pop("recent")]
+            self.progress = Progress(**known)
+
+    def run(self) -> tuple[Decoder, Progress]:
+        progress, schedule = self.progress, self.schedule
+        began, busy, saved = time.perf_counter() - progress.seconds, time.process_time() - progress.cpu, 0.0
+        while not progress.ended:
+            self._step()
+            now = time.perf_counter()
+            progress.seconds, progress.cpu = now - began, time.process_time() - busy
+            saved = saved or now
+            if progress.step % schedule.every == 0 or progress.step == schedule.steps:
+                self._look()
+            if not progress.ended and schedule.minutes is not None and progress.seconds >= 60 * schedule.minutes:
+                progress.ended = "time"
+            if self.kept is not None and (now - saved >= KEEP or progress.ended):
+                saved = now
+                state = asdict(progress) | {"recent": self.recent}
+                save_state(self.kept, self.decoder, self.optimizer, state, self.setting.digest)
+            self.watch(progress)
+        return self.decoder, progress
+
+    def _step(self) -> None:
+        step = self.progress.step
+        limit = longest(self.schedule, step, self.corpus.task.train)
+        tokens, following, counts = self.corpus.encoded(self.drawer.segments(step, limit))
+        for group in self.optimizer.param_groups:
+            group["lr"] = rate(self.schedule, step)
+        loss = loss_of(self.decoder, tokens, following, counts)
+        self.optimizer.zero_grad(set_to_none=True)
+        loss.backward()
+        nn.utils.clip_grad_norm_(self.decoder.parameters(), NORM)
+        self.optimizer.step()
+        self.recent.append(loss.item())
+        self.progress.step += 1
+
+    def _look(self) -> None:
+        """See how much of the validation split is right, and whether that is enough."""
+        progress, schedule = self.progress, self.schedule
+        right = exact(self.decoder, self.corpus, self.corpus.validation)
+        share = sum(right) / len(right)
+        progress.losses.append((progress.step, sum(self.recent) / len(self.recent), share))
+        self.recent.clear()
+        progress.in_a_row = progress.in_a_row + 1 if share == 1.0 else 0
+        if progress.step >= schedule.steps:
+            progress.ended = "steps"
+        elif schedule.patience and progress.in_a_row >= schedule.patience:
+            progress.ended = "converged"
+
+
+def loss_of(decoder: Decoder, tokens: Tensor, following: Tensor, counts: Tensor) -> Tensor:
+    """The mean loss, over the tokens of traces alone."""
+    return nn.functional.cross_entropy(decoder(tokens)[counts], following[counts])

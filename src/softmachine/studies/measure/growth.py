@@ -1,0 +1,123 @@
+"""How a family n ↦ transformer grows: depth, loops, width, precision, volume and padding, as functions of n.
+
+Everything is measured, on the members of the family for some lengths. A formula is given where some of the lengths
+determine one and the others confirm it (:func:`.fitting.fitted`); otherwise the numbers are. The volume (Definition 2.2
+of "Revisiting Padded Transformer Expressivity") is precision × width: the bits that the residual stream has at a
+position.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+
+from softmachine.engines.dense.weights import least_precision
+from softmachine.studies.measure.fitting import Formula, fitted
+from softmachine.support.errors import UsageError
+from softmachine.transformer.weights import Transformer
+
+Family = Callable[[int], Transformer]
+TURNS = "turns"
+ORDER = ("depth", "layers", TURNS, "width", "precision", "volume", "padding")
+"""The first words of quantities, in the order in which they are told."""
+
+
+@dataclass(frozen=True)
+class Quantity:
+    """Something measured at several lengths, and a formula for it, if these lengths confirm one."""
+
+    name: str
+    lengths: tuple[int, ...]
+    values: tuple[int, ...]
+
+    @cached_property
+    def formula(self) -> Formula | None:
+        """The simple function of n that these values determine and confirm."""
+        return fitted(dict(zip(self.lengths, self.values, strict=True)))
+
+    def __str__(self) -> str:
+        return str(self.formula) if self.formula else ", ".join(map(str, self.values))
+
+
+@dataclass(frozen=True)
+class Growth:
+    """The members of a family for some lengths, measured.
+
+    Args:
+        quantities: The depth (how many layers an input passes through, those of a loop each time), the layers that
+            there are, the turns of every loop, width, precision (the b of F_b) and volume if they are known, and
+            padding (how many filler tokens follow the input).
+    """
+
+    quantities: tuple[Quantity, ...]
+
+    def __getitem__(self, name: str) -> Quantity:
+        for quantity in self.quantities:
+            if quantity.name == name:
+                return quantity
+        raise KeyError(name)
+
+    def __str__(self) -> str:
+        wide = max(len(quantity.name) for quantity in self.quantities)
+        lines = [f"{quantity.name.ljust(wide)}  {quantity}" for quantity in self.quantities]
+        return "\n".join([*lines, f"measured for n = {_listed(self.quantities[0].lengths)}"])
+
+
+def measure(
+    family: Family,
+    lengths: Iterable[int],
+    *,
+    padding: Callable[[int], int] = lambda _: 0,
+    precision: Callable[[int], int] | None = None,
+) -> Growth:
+    """Build the members of a family and measure them.
+
+    Args:
+        family: The transformer for inputs of length n; for one that serves all lengths, a constant function.
+        lengths: For which n.
+        padding: How many filler tokens follow an input.
+        precision: The b of the F_b that the member for n runs in. Left out, the least one that has all its weights.
+
+    Raises:
+        UsageError: If there are no lengths.
+    """
+    rows: dict[int, dict[str, int]] = {}
+    for n in sorted(set(lengths)):
+        transformer = family(n)
+        bits = precision(n) if precision else least_precision(transformer)
+        rows[n] = {**_measured(n, transformer, bits), "padding": padding(n)}
+    if not rows:
+        raise UsageError("a family is measured at one length at least")
+    names = sorted({name: None for row in rows.values() for name in row}, key=lambda name: ORDER.index(name.split()[0]))
+    quantities = []
+    for name in names:
+        values = tuple(row.get(name, 0 if name.startswith(TURNS) else None) for row in rows.values())
+        known = tuple(value for value in values if value is not None)
+        if len(known) == len(values):
+            quantities.append(Quantity(name, tuple(rows), known))
+    return Growth(tuple(quantities))
+
+
+def _measured(n: int, transformer: Transformer, precision: int | None) -> dict[str, int]:
+    loops = {
+        f"{TURNS} of {block.name or f'block {number}'}": block.count(n)
+        for number, block in enumerate(transformer.blocks, start=1)
+        if block.name or block.repeats != 1
+    }
+    width = transformer.width
+    return {
+        "depth": transformer.depth(n),
+        "layers": len(transformer.layers),
+        **loops,
+        "width": width,
+        **({} if precision is None else {"precision": precision, "volume": precision * width}),
+    }
+
+
+def _listed(numbers: Sequence[int]) -> str:
+    steps = {after - before for before, after in pairwise(numbers)}
+    if len(numbers) > 4 and len(steps) == 1:
+        return f"{numbers[0]}, {numbers[1]}, …, {numbers[-1]}"
+    return ", ".join(map(str, numbers))

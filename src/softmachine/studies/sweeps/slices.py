@@ -1,0 +1,122 @@
+"""The slices of a language, its words decided in this process or wherever a part of them travels."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, closing, nullcontext
+from dataclasses import asdict, dataclass
+from functools import lru_cache, partial
+from pathlib import Path
+
+from softmachine import __version__
+from softmachine.languages.deciding import decider
+from softmachine.languages.formats import source_from, source_text
+from softmachine.languages.source import Source
+from softmachine.studies.measure.slices import Slice, deciding, require_few, slices_of, words_between
+from softmachine.support.errors import MismatchError, Place, SourceError, UsageError
+from softmachine.support.parallel import Crew, Journal, Json, Part, Work, parts
+from softmachine.support.progress import Tell, nobody
+
+
+@dataclass(frozen=True)
+class Job:
+    """What travels to a worker.
+
+    Args:
+        language: The language of the source.
+        name: Its name.
+        text: The source.
+        lengths: The lengths of the words.
+        max_steps: How many steps a run may take.
+        version: That of softmachine.
+    """
+
+    language: str
+    name: str
+    text: str
+    lengths: tuple[int, ...]
+    max_steps: int
+    version: str = __version__
+
+
+def work_on(source: Source, lengths: Sequence[int], max_steps: int) -> Work:
+    """What decides some of the words in this process."""
+    accepts = decider(source, max_steps=max_steps)
+
+    def work(start: int, stop: int) -> Json:
+        bits = "".join("01"[bool(accepts(word))] for word in words_between(source.alphabet, lengths, start, stop))
+        return {"accepted": f"{int(bits, 2):x}"}
+
+    return work
+
+
+@lru_cache(maxsize=2)
+def _prepared(job: Job) -> Work:
+    if job.version != __version__:
+        raise MismatchError(f"a worker has softmachine {__version__}, and not {job.version}")
+    return work_on(source_from(job.language, job.name, job.text), job.lengths, job.max_steps)
+
+
+def do(job: Job, start: int, stop: int) -> Json:
+    """What a worker does with a part."""
+    return _prepared(job)(start, stop)
+
+
+def slices(
+    source: Source,
+    lengths: Sequence[int],
+    max_steps: int,
+    *,
+    crew: Crew | None = None,
+    journal: Path | None = None,
+    tell: Tell = nobody,
+) -> Iterator[Slice]:
+    """The slices of the language of a source, one after the other.
+
+    Args:
+        source: The source.
+        lengths: The lengths.
+        max_steps: How many steps a run on a word may take.
+        crew: Who helps, if it takes a while.
+        journal: The file that keeps what is done.
+        tell: Is told if nobody can help.
+    """
+    letters = len(source.alphabet)
+    here = work_on(source, lengths, max_steps)
+    wanted = require_few(letters, lengths)
+    hands = crew.size if crew else 1
+
+    def job() -> Job:
+        return Job(source.language, source.name, source_text(source), tuple(wanted), max_steps)
+
+    def away() -> Work | None:
+        try:
+            return partial(do, job())
+        except UsageError:  # a source of another package may have no text
+            return None
+
+    def opened() -> AbstractContextManager[Journal | None]:
+        return nullcontext() if journal is None else closing(Journal(journal, {"sweep": "slices", **asdict(job())}))
+
+    def truth() -> Iterator[bool]:
+        with opened() as kept:
+            foresight = deciding(letters, wanted, hands, kept.count if kept else 0)
+            total = sum(letters**length for length in wanted)
+            found = parts(here, total, away=away, crew=crew, journal=kept, judge=foresight.judge, tell=tell)
+            with closing(found):
+                for part in found:
+                    yield from _truth(part, journal)
+
+    return slices_of(truth(), letters, wanted)
+
+
+def _truth(part: Part, journal: Path | None) -> Iterator[bool]:
+    """For each word of a part whether it is accepted."""
+    count = part.stop - part.start
+    try:
+        bits = f"{int(part.result['accepted'], 16):0{count}b}"
+    except (LookupError, TypeError, ValueError):
+        bits = ""
+    if len(bits) != count:
+        raise SourceError("the journal is damaged: these are no verdicts", place=Place(str(journal)))
+    return (bit == "1" for bit in bits)

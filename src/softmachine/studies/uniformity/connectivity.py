@@ -1,0 +1,139 @@
+"""Theorem C.1 is L-uniform: machines that print the transformer for graphs of n vertices and its position features.
+
+The residual stream of T_n has, with p = ⌈log₂ n⌉ and from 0 on: the edge, whether i = j, p bits of i and of j, a flag
+of pairs, p bits of k, a flag of triples, whether j is reached so far, and what the three heads and "path over k" say.
+"""
+
+from __future__ import annotations
+
+from softmachine.studies.uniformity.common import (
+    both_signs,
+    cleared,
+    held,
+    identity,
+    matched,
+    settles,
+    signed_bits,
+    yes_or_no,
+)
+from softmachine.studies.uniformity.library import length
+from softmachine.studies.uniformity.programs import Tapes
+
+
+def weights(tape: Tapes) -> None:
+    """M₁: the weights of the transformer for n vertices, from 1ⁿ."""
+    n = tape.unary()
+    p = length(n - 1)
+    j = 2 + p
+    pair = j + p
+    k = pair + 1
+    triple = k + p
+    reached = triple + 1
+    before = reached + 1  # from i to k
+    after = before + 1  # from k to j
+    both = after + 1
+    some = both + 1  # from i to j over some k
+    tape.line("width", some + 1)
+    tape.line("tokens", "11")
+    tape.line("embedding", "0", reached, "1")
+    tape.line("embedding", "1", "0", "1")
+    tape.line("embedding", "1", reached, "1")
+    tape.line("embedding", "10", reached, "1")
+    tape.line("features", triple)
+    identity(tape, 0, triple, 1)
+    tape.line("block", "1")
+    tape.line("layer")
+    tape.line("units", "1")
+    tape.line("first", "0", "0", "-1")
+    tape.line("first", "0", "1", "-1")
+    tape.line("first+", "0", "1")
+    tape.line("second", reached, "0", "-1")
+    # As many turns as lengths of paths can be doubled.
+    tape.line("block", p)
+    tape.line("layer")
+    half(tape, p, 2, k, triple, reached, before)
+    half(tape, p, k, j, triple, reached, after)
+    tape.line("units", "10")
+    total(tape, 0, triple, before)
+    tape.line("first+", "0", "-1001/100")
+    total(tape, 1, triple, before)
+    tape.line("first+", "1", "-1011/100")
+    tape.line("second", both, "0", "10")
+    tape.line("second", both, "1", "-10")
+    tape.line("layer")
+    ends(tape, p, 2, j)
+    row = 4 * p
+    tape.line("query+", row + 2, "10")
+    keys(tape, p, pair)
+    tape.line("key", row + 2, both, "1")
+    tape.line("key+", row + 2, "-1")
+    tape.line("value", "0", both, "1")
+    tape.line("output", some, "0", "1")
+    tape.line("units", "1100")
+    settles(tape, 0, pair, some)
+    tape.line("first", "10", reached, "-1")
+    tape.line("first", "11", reached, "1")
+    for c in range(4):
+        both_signs(tape, 4 + c + c, before + c)
+    tape.line("second", reached, "0", "10")
+    tape.line("second", reached, "1", "-10")
+    tape.line("second", reached, "10", "1")
+    tape.line("second", reached, "11", "-1")
+    for c in range(4):
+        cleared(tape, 4 + c + c, before + c)
+    yes_or_no(tape, reached)
+
+
+def half(tape: Tapes, p: int, one: int, other: int, avoided: int, reached: int, into: int) -> None:
+    """A head that fetches whether a path of half the length leads from one vertex to another."""
+    ends(tape, p, one, other)
+    keys(tape, p, avoided)
+    tape.line("value", "0", reached, "1")
+    tape.line("output", into, "0", "1")
+
+
+def ends(tape: Tapes, p: int, one: int, other: int) -> None:
+    """A query for the position with two ends."""
+    tape.line("head all j average-hard")
+    matched(tape, 0, one, p)
+    matched(tape, p + p, other, p)
+    tape.line("query+", 4 * p, "10")
+    tape.line("query+", 4 * p + 1, "10")
+
+
+def keys(tape: Tapes, p: int, avoided: int) -> None:
+    """Positions offer their i and j, unless they have a flag."""
+    held(tape, 0, 2, p)
+    held(tape, p + p, 2 + p, p)
+    tape.line("key", 4 * p, avoided, "-1")
+    tape.line("key", 4 * p + 1, avoided, "-1")
+
+
+def total(tape: Tapes, unit: int, triple: int, before: int) -> None:
+    """A hidden unit that sums up two paths and the flag of triples."""
+    tape.line("first", unit, triple, "1")
+    tape.line("first", unit, before, "1")
+    tape.line("first", unit, before + 1, "1")
+
+
+def features(tape: Tapes) -> None:
+    """M₂: the position features of position i, from 1ⁿ and i in binary."""
+    n = tape.unary()
+    position = tape.binary()
+    p = length(n - 1)
+    pairs = n * n
+    is_pair = 1
+    one = position // n
+    other = position % n
+    between = other
+    if position >= pairs:
+        is_pair = 0
+        position -= pairs
+        one = position // pairs
+        between = position // n % n
+    tape.line(1 if is_pair == 1 and one == other else 0)
+    signed_bits(tape, one, p)
+    signed_bits(tape, other, p)
+    tape.line(is_pair)
+    signed_bits(tape, between, p)
+    tape.line(1 - is_pair)

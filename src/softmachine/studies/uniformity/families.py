@@ -1,0 +1,316 @@
+"""The families of transformers that are shown to be L-uniform: theorem, sources, and the programs of their machines."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+from random import Random
+from typing import Any
+
+from softmachine.compiler import compile_program
+from softmachine.ir import Program as Signals
+from softmachine.languages.circuit import Circuit, generators
+from softmachine.languages.family import Family
+from softmachine.languages.graph import Graph
+from softmachine.languages.source import Source
+from softmachine.studies.uniformity import binary, connectivity, counting, evaluator, reduced, sourced, unit
+from softmachine.studies.uniformity.circuits import AdjacentOnes, AndOrTree, CircuitFamily, Majority, MajorityTree
+from softmachine.studies.uniformity.connections import OUTPUT, connection_language, connections
+from softmachine.studies.uniformity.describing import description, features
+from softmachine.studies.uniformity.programs import Program
+from softmachine.studies.uniformity.transducer import Transducer, unary
+from softmachine.studies.uniformity.translating import machine
+from softmachine.support.errors import UsageError
+from softmachine.theorems import theorem_named
+from softmachine.theorems.circuit_evaluator import theorem as of_circuits
+from softmachine.theorems.circuit_evaluator.tokens import pointer_width
+from softmachine.theorems.threshold_evaluator import theorem as of_thresholds
+from softmachine.transformer.weights import Transformer
+
+MANY = 24
+"""How many questions about connections are asked of each kind."""
+
+
+@dataclass(frozen=True)
+class UniformFamily:
+    """A family n ↦ T_n, and the programs that print it.
+
+    Args:
+        name: What the command line calls it.
+        statement: What it is, in a line.
+        theorem: The theorem that it is of.
+        signals: What is compiled for n.
+        weights: The program of M₁: from 1ⁿ to the weights of T_n.
+        features: The program of M₂: from 1ⁿ and i to the position features of position i.
+        given: What both programs are told besides the tapes.
+        circuit: The circuit for n, if it is a family of circuits; then these, gate by gate, are what is given.
+        least: The smallest n.
+        usual: Up to which n it is measured, unless somebody says otherwise.
+        most: The largest n.
+        odd: Whether n is odd.
+        tried: How many positions are tried at random; few, where a machine takes long for each.
+    """
+
+    name: str
+    statement: str
+    theorem: str
+    signals: Callable[[int], Signals]
+    weights: Program
+    features: Program
+    given: tuple[object, ...] = ()
+    circuit: Callable[[int], Circuit] | None = None
+    least: int = 2
+    usual: int = 64
+    most: int = 1024
+    odd: bool = False
+    tried: int = 24
+
+    def sizes(self, up_to: int) -> list[int]:
+        """The n to measure at."""
+        found = sizes(self.name, self.least, self.most, up_to)
+        return sorted({n | 1 for n in found if n | 1 <= up_to}) if self.odd else found
+
+    def transformer(self, n: int) -> tuple[Transformer, int]:
+        """What ``compile`` makes for n, with hard attention, and how many positions it has."""
+        return compiled(self.signals(n))
+
+    @cached_property
+    def machines(self) -> dict[str, Transducer]:
+        """M₁ and M₂ of Definition A.5, and for circuits the machine that decides their connection language."""
+        programs = {"weights": self.weights, "features": self.features}
+        programs |= {"connections": connections} if self.circuit else {}
+        return {name: machine(f"the {name} of {self.name}", each, *self.given) for name, each in programs.items()}
+
+    def trials(self, n: int, draw: Random) -> Iterator[tuple[str, str, str]]:
+        """Inputs of the machines and what they should print: the name of the machine, the input, the output.
+
+        All weights; the position features of the first and last position and of random others; of the connection
+        language, tuples that are in it, and random ones.
+        """
+        transformer, positions = self.transformer(n)
+        yield from _printed(n, transformer, {0, positions - 1, *_some(draw, positions, self.tried)})
+        if self.circuit:
+            language, wires = connection_language(self.circuit(n)), len(self.circuit(n).wires)
+            yes = draw.sample(sorted(language), min(MANY, len(language)))
+            others = [(draw.randrange(wires), draw.randrange(wires), draw.randrange(OUTPUT + 1)) for _ in range(MANY)]
+            for asked in (*yes, *others):
+                yield "connections", unary(n, *asked), f"{int(asked in language)}\n"
+
+
+@dataclass(frozen=True)
+class WrittenFamily:
+    """A family of circuits that is written down as rules: machines print its circuits, and the transformers for it.
+
+    Lemma C.1 is the machine that prints circuits. Of a family that says how deep its circuits are at most there are the
+    two of Definition A.5 as well, for the transformers that reduce its language to circuit evaluation (Corollary 5.1).
+    """
+
+    source: Family
+    usual: int = 32
+    tried: int = 12
+
+    @property
+    def theorem(self) -> str:
+        """The theorem that compiles it."""
+        return "uniform-thresholds" if self.source.counts else "uniform-circuits"
+
+    @property
+    def name(self) -> str:
+        """What people call it."""
+        return self.source.name
+
+    @property
+    def statement(self) -> str:
+        """What it is, in a line."""
+        return str(self.source).partition(": ")[2]
+
+    def sizes(self, up_to: int) -> list[int]:
+        """The n to measure at."""
+        return sizes(self.name, 1, 1024, up_to)
+
+    @cached_property
+    def machines(self) -> dict[str, Transducer]:
+        """The machine that prints C_n, and M₁ and M₂."""
+        found = {"circuit": sourced.printer(self.source)}
+        for name, program in self.programs.items():
+            found[name] = machine(f"the {name} of {self.name}", program, reduced.reduction(self.source))
+        return found
+
+    @property
+    def programs(self) -> dict[str, Program]:
+        """The programs of M₁ and M₂; none if the family does not say how deep its circuits are."""
+        if self.source.deepest is None:
+            return {}
+        if self.source.counts:
+            return {"weights": reduced.counting_weights, "features": reduced.counting_features}
+        return {"weights": reduced.weights, "features": reduced.features}
+
+    def trials(self, n: int, draw: Random) -> Iterator[tuple[str, str, str]]:
+        """Inputs of the machines and what they should print, as of other families."""
+        yield "circuit", unary(n), text(sourced.description(self.source.circuit(n)))
+        if self.programs:
+            transformer, positions = self.transformer(n)
+            yield from _printed(n, transformer, {0, n, positions - 1, *_some(draw, positions, self.tried)})
+
+    def transformer(self, n: int) -> tuple[Transformer, int]:
+        """What ``compile`` makes for n, with hard attention, and how many positions it has."""
+        return compiled(_signals(self.theorem, self.source, n))
+
+
+def compiled(signals: Signals) -> tuple[Transformer, int]:
+    """A transformer, and how many positions it has."""
+    assert signals.positions is not None
+    return compile_program(signals), signals.positions
+
+
+def _signals(name: str, source: Source, length: int | None = None) -> Signals:
+    """What a theorem hands to the compiler."""
+    theorem = theorem_named(name)
+    assert theorem is not None
+    return theorem.signals(theorem.codec_for(source, length), "hard")
+
+
+def _printed(n: int, transformer: Transformer, places: Iterable[int]) -> Iterator[tuple[str, str, str]]:
+    """What M₁ should print, and what M₂ at some positions."""
+    yield "weights", unary(n), text(description(transformer))
+    for i in sorted(places):
+        yield "features", unary(n, i), text(features(transformer, i))
+
+
+def _some(draw: Random, positions: int, many: int) -> Iterable[int]:
+    """Some positions, at random."""
+    return [draw.randrange(positions) for _ in range(many)]
+
+
+def sizes(name: str, least: int, most: int, up_to: int) -> list[int]:
+    """Numbers n: powers of two, three times such, and the largest.
+
+    Raises:
+        UsageError: If there is none, or the largest would be too large.
+    """
+    if not least <= up_to <= most:
+        raise UsageError(f"the family {name} is measured from n = {least} up to {most}, not {up_to}")
+    found = {up_to} | {factor << k for factor in (1, 3) for k in range(up_to.bit_length())}
+    return sorted(n for n in found if least <= n <= up_to)
+
+
+def text(lines: Iterable[str]) -> str:
+    """Lines as a machine prints them."""
+    return "".join(f"{line}\n" for line in lines)
+
+
+def _graph(n: int) -> Graph:
+    """A graph with n vertices; the weights do not depend on its edges."""
+    vertices = tuple(f"v{k}" for k in range(n))
+    return Graph(name=f"path-{n}", vertices=vertices, edges=tuple(pairwise(vertices)))
+
+
+def _of_circuits(
+    name: str,
+    statement: str,
+    theorem: str,
+    circuit: Callable[[int], Circuit],
+    circuits: CircuitFamily,
+    **more: Any,
+) -> UniformFamily:
+    """A family of circuits, by the programs of a theorem."""
+    programs = binary if theorem == "circuit-binary" else unit
+    return UniformFamily(
+        name,
+        statement,
+        theorem,
+        lambda n: _signals(theorem, circuit(n)),
+        programs.weights,
+        programs.features,
+        (circuits,),
+        circuit,
+        **more,
+    )
+
+
+FAMILIES = (
+    _of_circuits(
+        "adjacent-ones",
+        "are two neighbours both 1? An OR of ANDs, in AC⁰",
+        "circuit-binary",
+        generators.adjacent_ones,
+        AdjacentOnes(),
+        least=3,
+    ),
+    _of_circuits(
+        "and-or-tree",
+        "a tree of AND and OR, of depth ⌈log₂ n⌉, in AC¹",
+        "circuit-binary",
+        generators.and_or_tree,
+        AndOrTree(),
+    ),
+    _of_circuits(
+        "majority",
+        "are more than half of the inputs 1? One threshold gate, in TC⁰",
+        "circuit-unit",
+        generators.majority,
+        Majority(),
+        least=3,
+        usual=16,
+        most=64,
+        tried=2,
+    ),
+    _of_circuits(
+        "tree-of-majorities",
+        "a tree of majorities of three, of depth O(log n), in TC¹",
+        "circuit-unit",
+        generators.majority_tree,
+        MajorityTree(),
+        least=3,
+        usual=17,
+        most=65,
+        tried=2,
+        odd=True,
+    ),
+    UniformFamily(
+        "connectivity",
+        "can t be reached from s in a graph of n vertices? Complete for NL, in AC¹",
+        "connectivity",
+        lambda n: _signals("connectivity", _graph(n)),
+        connectivity.weights,
+        connectivity.features,
+        usual=20,
+        most=20,
+    ),
+    UniformFamily(
+        "circuit-evaluator",
+        "what is the value of a circuit of n tokens and depth up to ⌈log₂ n⌉? Complete for AC¹",
+        "circuit-evaluator",
+        lambda n: of_circuits.signals(n, pointer_width(n), soft=False),
+        evaluator.weights,
+        evaluator.features,
+        (1,),
+        most=1 << 14,
+    ),
+    UniformFamily(
+        "threshold-evaluator",
+        "the same with threshold gates, in constant width. Complete for TC¹",
+        "threshold-evaluator",
+        lambda n: of_thresholds.signals(n, pointer_width(n), soft=False),
+        counting.weights,
+        counting.features,
+        (1,),
+        most=1 << 14,
+    ),
+)
+"""The families, in the order in which they are told."""
+
+
+def family_named(name: str) -> UniformFamily:
+    """The family of a name.
+
+    Raises:
+        UsageError: If there is none.
+    """
+    for family in FAMILIES:
+        if family.name == name:
+            return family
+    known = ", ".join(each.name for each in FAMILIES)
+    raise UsageError(f"there is no family {name!r}", hint=f"choose one of {known}, or a source that is a family")

@@ -1,5 +1,0 @@
-"""Transformers as threshold circuits: the other direction of the equivalence."""
-
-from softmachine.to_circuit.circuit import TransformerCircuit, to_circuit
-
-__all__ = ["TransformerCircuit", "to_circuit"]
