@@ -6,7 +6,7 @@ from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from softmachine import showing
+from softmachine import api as showing
 
 
 @cache

@@ -10,7 +10,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from softmachine import api, compiling
+from softmachine import api
+from softmachine import api as compiling
 from softmachine.engines.dense import effort
 from softmachine.engines.dense.engine import Pass
 from softmachine.languages import zoo

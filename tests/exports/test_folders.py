@@ -13,7 +13,7 @@ from typing import NoReturn
 import pytest
 
 import softmachine as sm
-from softmachine import compiling
+from softmachine import api as compiling
 from softmachine.compiler.model import Model
 from softmachine.exports.folder import new_folder
 from softmachine.exports.formats import StockFormat

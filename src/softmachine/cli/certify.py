@@ -116,8 +116,8 @@ def command(
 
 def _bare(source: str) -> Transformer | None:
     """The weights of a folder, if it has some without a source."""
+    from softmachine.api import saved_folder
     from softmachine.exports.native import has_bare_weights, load_weights
-    from softmachine.loading import saved_folder
 
     folder = saved_folder(source)
     return load_weights(folder) if folder and has_bare_weights(folder) else None

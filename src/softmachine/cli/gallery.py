@@ -19,7 +19,7 @@ def command(
 
     Every page is one file that shows a run from the inside and needs nothing else: open index.html in a browser.
     """
-    from softmachine import showing
+    from softmachine import api as showing
     from softmachine.cli.progress import working
 
     with working("writing the gallery", output) as tell:

@@ -180,7 +180,7 @@ def command(
     from softmachine.studies.learn.runs import require_torch
 
     require_torch()
-    from softmachine.loading import load, source_of
+    from softmachine.api import load, source_of
     from softmachine.studies.learn.settings import Schedule
     from softmachine.studies.learn.tasks import task_for
 

@@ -86,7 +86,7 @@ class Looking:
 
     def show(self, run: Run, output: Output) -> dict[str, object]:
         """Look into a run: write the picture, say what is to be said, or give it as JSON has it."""
-        from softmachine import showing
+        from softmachine import api as showing
         from softmachine.inspection.explaining import explained, explanation
         from softmachine.inspection.table import rows
 

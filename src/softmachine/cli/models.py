@@ -87,8 +87,8 @@ def open_model(
         any_length: Whether weights that depend on a length may be made for any, if none is said.
     """
     from softmachine import api
+    from softmachine.api import load_for_many_words
     from softmachine.cli.progress import working
-    from softmachine.loading import load_for_many_words
 
     _require_attention(wanted)
     loaded = load_for_many_words if two_letters else api.load
@@ -103,7 +103,7 @@ def open_model(
 
 def _suggested(item: Source, wanted: Wanted, output: Output) -> Wanted:
     """A length for weights that depend on one, if none is said: that of the input which the source suggests."""
-    from softmachine.compiling import MOST_STEPS
+    from softmachine.api import MOST_STEPS
     from softmachine.theorems import theorem_for
 
     theorem = theorem_for(item, wanted.theorem)
@@ -118,8 +118,8 @@ def _suggested(item: Source, wanted: Wanted, output: Output) -> Wanted:
 def open_for(source: str, word: str | None, wanted: Wanted, max_steps: int | None, output: Output) -> tuple[Model, str]:
     """The model of a source, made for a run on an input, and the input: if none is given, what the source suggests."""
     from softmachine import api
+    from softmachine.api import source_of
     from softmachine.cli.progress import working
-    from softmachine.loading import source_of
 
     _require_attention(wanted)
     item = api.load(source, wanted.format, alphabet=wanted.alphabet)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from softmachine import showing
+from softmachine import api as showing
 from softmachine.cli.output import Output, printable
 from softmachine.cli.progress import working
 from softmachine.inspection.spot import Spot

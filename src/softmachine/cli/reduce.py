@@ -42,7 +42,7 @@ def command(
     It is what the transformer computes at its padding before it recognises it. A graph is printed as a list of edges,
     which [b]softmachine run[/] reads with [b]--format edges[/].
     """
-    from softmachine.loading import load, source_of
+    from softmachine.api import load, source_of
     from softmachine.theorems import all_theorems, theorem_for
 
     item = source_of(load(source, format_name))

@@ -2,7 +2,7 @@
 
 All that depends on T are p = ⌈log₂ T⌉ and the number of turns. The residual stream has 16p + 16 coordinates; functions
 below say where a part of it begins. The evaluator of a family that is reduced to circuit evaluation has the same
-layers, and position features that say which token of ⟨C_n⟩ stands where (:mod:`softmachine.studies.uniformity.reduced`).
+layers, and position features for the tokens of ⟨C_n⟩ (:mod:`softmachine.studies.uniformity.reduced`).
 """
 
 from __future__ import annotations

@@ -1,10 +1,11 @@
 """What programs for machines are written in: functions of Python in which every variable is a natural number.
 
 A program is an ordinary function, so that it can be read, typed and run as it is (:class:`Paper`), and it becomes a
-machine (:mod:`softmachine.studies.uniformity.translating`), with a work tape for each variable that is alive at a time. It may
-have: ``=``, ``+=``, ``-=``, ``if``, ``while``, ``for … in range(…)``, ``+``, ``-``, ``*``, ``//``, ``%``, comparisons,
-``and``, ``or``, ``not``, calls of other such functions, and one ``return`` at the end. There is no recursion, no list
-and nothing else that could hold more than a number, so that all the memory there is can be seen and counted.
+machine (:mod:`softmachine.studies.uniformity.translating`), with a work tape for each variable that is alive at a time.
+It may have: ``=``, ``+=``, ``-=``, ``if``, ``while``, ``for … in range(…)``, ``+``, ``-``, ``*``, ``//``, ``%``,
+comparisons, ``and``, ``or``, ``not``, calls of other such functions, and one ``return`` at the end. There is no
+recursion, no list and nothing else that could hold more than a number, so that all the memory there is can be seen and
+counted.
 """
 
 from __future__ import annotations

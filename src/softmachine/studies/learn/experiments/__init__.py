@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from softmachine.studies.learn.experiments import depth_or_precision, softmax_turing_complete
 from softmachine.studies.learn.runs import Record
 from softmachine.studies.learn.settings import Setting
 from softmachine.support.errors import UsageError
