@@ -35,10 +35,10 @@ if TYPE_CHECKING:
     from softmachine.languages.rasp.python.foreign import from_tracr
     from softmachine.languages.turing import Rule, Tape, TuringMachine
     from softmachine.support.errors import SoftmachineError
+    from softmachine.support.version import __version__
     from softmachine.theorems.theorem import Theorem
     from softmachine.transformer.weights import Transformer
 
-__version__ = "0.2.0"
 __all__ = [
     "Model",
     "Rule",
@@ -76,6 +76,7 @@ _HOMES = {
     "Model": "softmachine.compiler.model",
     "Theorem": "softmachine.theorems.theorem",
     "Transformer": "softmachine.transformer.weights",
+    "__version__": "softmachine.support.version",
     "from_tracr": "softmachine.languages.rasp.python.foreign",
 }
 """Where public names are that are not in ``softmachine.api``."""

@@ -1,4 +1,4 @@
-"""The public functions: load, compile, soften, certificate, run, check, inspect, page, picture, save, export, dataset."""
+"""The public functions: load, compile, soften, certificate, run, check, inspect, page, save, export, dataset."""
 
 from __future__ import annotations
 

@@ -6,11 +6,11 @@ from importlib import import_module
 
 import pytest
 
+from softmachine.cli import benchmarks as bench
 from softmachine.cli.bench import NAMES
+from softmachine.cli.benchmarks import c_loop
+from softmachine.cli.benchmarks.result import Result, figures, ratio, table
 from softmachine.languages.turing import TuringMachine
-from softmachine.studies import bench
-from softmachine.studies.bench import c_loop
-from softmachine.studies.bench.result import Result, figures, ratio, table
 from softmachine.support.errors import SoftmachineError
 from softmachine.theorems.read_source import read_source
 from tests.cli.conftest import Cli, cli  # noqa: F401 - a fixture
@@ -28,7 +28,7 @@ def short(monkeypatch: pytest.MonkeyPatch) -> None:
         ("checking.WORDS", 16),
     ):
         module, attribute = name.split(".")
-        monkeypatch.setattr(import_module(f"softmachine.studies.bench.{module}"), attribute, value)
+        monkeypatch.setattr(import_module(f"softmachine.cli.benchmarks.{module}"), attribute, value)
 
 
 def test_results_have_ratios_that_are_numbers(cli: Cli) -> None:  # noqa: F811

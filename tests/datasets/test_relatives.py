@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 import softmachine as sm
 from softmachine.engines.inputs import Word
-from softmachine.studies.datasets.pools import FEW, Pool, Pools
-from softmachine.studies.datasets.relatives import neighbours, relative
+from softmachine.engines.inputs.neighbours import neighbours, relative
+from softmachine.engines.inputs.pools import FEW, Pool, Pools
 from tests.sources.formulas import words as all_words
 
 CODEC = sm.compile("palindrome").codec

@@ -82,7 +82,7 @@ class _Group(_Plain, TyperGroup):
 
 def _version(wanted: bool) -> None:
     if wanted:
-        from softmachine import __version__
+        from softmachine.support.version import __version__
 
         print(f"softmachine {__version__}")
         raise typer.Exit

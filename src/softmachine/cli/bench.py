@@ -11,7 +11,7 @@ from softmachine.cli.output import Output
 from softmachine.support.errors import UsageError
 
 if TYPE_CHECKING:
-    from softmachine.studies.bench import Result
+    from softmachine.cli.benchmarks import Result
 
 EXAMPLES = """[dim]Examples:[/]
   softmachine bench
@@ -36,8 +36,8 @@ def command(name: Name = None, *, output: Output) -> None:
 
     What counts are the ratios: everything is measured in turn with what it is compared with.
     """
+    from softmachine.cli.benchmarks import BENCHMARKS, table
     from softmachine.cli.progress import working
-    from softmachine.studies.bench import BENCHMARKS, table
 
     if name not in (None, *BENCHMARKS):
         raise UsageError(f"there is no benchmark {name!r}", hint=f"there are {', '.join(BENCHMARKS)}")

@@ -12,6 +12,10 @@ from pathlib import Path
 from softmachine.certify import certify_theorem, require_theorem_weights
 from softmachine.compiler import compile_program
 from softmachine.compiler.model import Model
+from softmachine.engines.inputs.constraints import Wishes
+from softmachine.engines.inputs.neighbours import relative
+from softmachine.engines.inputs.row import Judge, Judged
+from softmachine.engines.inputs.search import OTHER, Search
 from softmachine.exports.dialogue import dialogue_of
 from softmachine.exports.fits import WHOLE, require_decoder, require_encoder, require_length
 from softmachine.exports.folder import new_folder, require_free
@@ -21,10 +25,6 @@ from softmachine.exports.writing import Exported, describe
 from softmachine.languages import zoo
 from softmachine.languages.source import Source
 from softmachine.languages.words import Word
-from softmachine.studies.datasets.relatives import relative
-from softmachine.studies.datasets.row import Judge, Judged
-from softmachine.studies.datasets.search import OTHER, Search
-from softmachine.studies.datasets.wishes import Wishes
 from softmachine.support.errors import ConstructionError, InputError, PrecisionError, UsageError
 from softmachine.support.progress import Tell, nobody
 from softmachine.theorems import Theorem, theorems_for

@@ -10,12 +10,12 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
-from softmachine import __version__
 from softmachine.certify import certify_theorem
 from softmachine.compiler import compile_program
 from softmachine.compiler.model import Model
 from softmachine.exports.native import made_from, written_source
 from softmachine.support.errors import MismatchError, Remedy, UsageError
+from softmachine.support.version import __version__
 from softmachine.transformer.digest import digest
 
 

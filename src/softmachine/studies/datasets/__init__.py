@@ -1,9 +1,9 @@
 """Data sets: words of a source, each with its trace, output, verdict and split. No weights are needed for that."""
 
+from softmachine.engines.inputs.constraints import Wishes
+from softmachine.engines.inputs.row import Row
 from softmachine.studies.datasets.dataset import Dataset, bins_of
-from softmachine.studies.datasets.row import Row
 from softmachine.studies.datasets.split import Split
-from softmachine.studies.datasets.wishes import Wishes
 from softmachine.studies.datasets.writing import Written
 
 __all__ = ["Dataset", "Row", "Split", "Wishes", "Written", "bins_of"]

@@ -11,11 +11,11 @@ from pathlib import Path
 from random import Random
 
 from softmachine.engines.inputs import count_words, lengths_up_to, one_length, require_choice, words_of
+from softmachine.engines.inputs.constraints import Group, Wishes
+from softmachine.engines.inputs.row import Judge, Row
+from softmachine.engines.inputs.search import Search, spelled
 from softmachine.languages.source import Source
-from softmachine.studies.datasets.row import Judge, Row
-from softmachine.studies.datasets.search import Search, spelled
 from softmachine.studies.datasets.split import Split, lengths_in
-from softmachine.studies.datasets.wishes import Group, Wishes
 from softmachine.studies.datasets.writing import Written, writer_for
 from softmachine.support.errors import Remedy, UsageError
 from softmachine.support.estimates import consent, foreseen

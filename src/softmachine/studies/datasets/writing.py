@@ -11,7 +11,7 @@ from itertools import chain
 from pathlib import Path
 from types import SimpleNamespace
 
-from softmachine.studies.datasets.row import Row
+from softmachine.engines.inputs.row import Row
 from softmachine.support.errors import UsageError
 from softmachine.support.files import require_new, write
 from softmachine.support.text import many

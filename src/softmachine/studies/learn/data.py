@@ -16,10 +16,10 @@ from random import Random
 from typing import Any
 
 from softmachine.engines.inputs import random_words
+from softmachine.engines.inputs.row import LONG, Judge
 from softmachine.languages.formats import source_from
 from softmachine.languages.source import Source
 from softmachine.studies.datasets import Dataset, Row, Split, Wishes
-from softmachine.studies.datasets.row import LONG, Judge
 from softmachine.studies.learn.settings import Task
 from softmachine.support.errors import ConstructionError, Remedy, UsageError
 from softmachine.theorems import theorem_for

@@ -11,11 +11,11 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from softmachine import __version__
 from softmachine.studies.learn.data import corpus_of
 from softmachine.studies.learn.settings import Setting
 from softmachine.support.errors import Place, SourceError, UsageError
 from softmachine.support.files import remove, write
+from softmachine.support.version import __version__
 
 if TYPE_CHECKING:
     from softmachine.studies.learn.model import Decoder

@@ -10,13 +10,13 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from softmachine import __version__
 from softmachine.studies.learn.runs import Record, run, save_record
 from softmachine.studies.learn.settings import Setting
 from softmachine.support.errors import MismatchError
 from softmachine.support.files import make_folder
 from softmachine.support.parallel import Cluster, Crew, Json, Work, parts
 from softmachine.support.progress import Tell, nobody
+from softmachine.support.version import __version__
 
 if TYPE_CHECKING:
     from softmachine.studies.learn.training import Watch

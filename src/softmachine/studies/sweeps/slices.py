@@ -8,7 +8,6 @@ from dataclasses import asdict, dataclass
 from functools import lru_cache, partial
 from pathlib import Path
 
-from softmachine import __version__
 from softmachine.languages.deciding import decider
 from softmachine.languages.formats import source_from, source_text
 from softmachine.languages.source import Source
@@ -16,6 +15,7 @@ from softmachine.studies.measure.slices import Slice, deciding, require_few, sli
 from softmachine.support.errors import MismatchError, Place, SourceError, UsageError
 from softmachine.support.parallel import Crew, Journal, Json, Part, Work, parts
 from softmachine.support.progress import Tell, nobody
+from softmachine.support.version import __version__
 
 
 @dataclass(frozen=True)

@@ -6,8 +6,8 @@ from collections import Counter, defaultdict
 from random import Random
 
 from softmachine.engines.inputs import Word
-from softmachine.studies.datasets.relatives import shape
-from softmachine.studies.datasets.row import Judged
+from softmachine.engines.inputs.neighbours import shape
+from softmachine.engines.inputs.row import Judged
 
 SHAPES, OF_A_SHAPE = 1_000, 100
 """So many shapes are remembered of each kind, and so many words of each shape."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from math import ceil
 from typing import TypeAlias
 
-from softmachine.studies.datasets.row import Judged
+from softmachine.engines.inputs.row import Judged
 from softmachine.support.errors import UsageError
 
 Group: TypeAlias = tuple[Judged, ...]

@@ -13,11 +13,11 @@ from itertools import islice
 from random import Random
 
 from softmachine.engines.inputs import Word, count_words, words_of
-from softmachine.studies.datasets.known import Known
-from softmachine.studies.datasets.pools import Pools
-from softmachine.studies.datasets.relatives import neighbours, relative, shape
-from softmachine.studies.datasets.row import LONG, Judge, Judged
-from softmachine.studies.datasets.wishes import Group, Quota, Wishes
+from softmachine.engines.inputs.constraints import Group, Quota, Wishes
+from softmachine.engines.inputs.labelled import Known
+from softmachine.engines.inputs.neighbours import neighbours, relative, shape
+from softmachine.engines.inputs.pools import Pools
+from softmachine.engines.inputs.row import LONG, Judge, Judged
 from softmachine.support.errors import UsageError
 from softmachine.support.text import many
 

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from itertools import islice, product
 
 from softmachine import api
+from softmachine.cli.benchmarks.result import Result, alternately
 from softmachine.compiler.model import Model
 from softmachine.engines.check import check_words
 from softmachine.languages.temporal import Specification, truth
-from softmachine.studies.bench.result import Result, alternately
 from softmachine.support.errors import SoftmachineError
 
 FORMULAS = ("Q_a since Q_b", "#<[Q_a] >= 2*#>[Q_b]", "odd(#<[Q_a]) and always (Q_a -> once Q_b)")

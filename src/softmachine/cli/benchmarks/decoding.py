@@ -9,11 +9,11 @@ from functools import partial
 from pathlib import Path
 
 from softmachine import api
+from softmachine.cli.benchmarks.c_loop import compiler, looped
+from softmachine.cli.benchmarks.result import ROUNDS, Result, alternately
 from softmachine.compiler.model import Model
 from softmachine.engines.fast import FastEngine
 from softmachine.languages.turing import TuringMachine, execute
-from softmachine.studies.bench.c_loop import compiler, looped
-from softmachine.studies.bench.result import ROUNDS, Result, alternately
 from softmachine.support.files import temporary_folder
 from softmachine.theorems.codec import DecoderCodec
 

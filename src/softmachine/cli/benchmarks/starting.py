@@ -7,7 +7,7 @@ import sys
 import time
 from collections.abc import Iterator
 
-from softmachine.studies.bench.result import ROUNDS, Result
+from softmachine.cli.benchmarks.result import ROUNDS, Result
 
 COMMANDS = (("--version",), ("run", "palindrome", "abba", "--quiet"))
 
