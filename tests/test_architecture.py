@@ -1,4 +1,4 @@
-"""docs/architecture.md, held to the code: who imports whom, no cycles, and the files that one run enters."""
+"""docs/architecture.md against the code: the order of packages, no cycles, and the files that one run enters."""
 
 from __future__ import annotations
 
@@ -16,8 +16,21 @@ import softmachine
 
 ROOT = Path(softmachine.__file__).parent
 MAP = (Path(__file__).parent.parent / "docs" / "architecture.md").read_text(encoding="utf-8")
-ALWAYS = {"arguments", "errors", "text", "views", "progress", "plugins"}
-"""Rooms that everybody may import."""
+ORDER = [
+    "support",
+    "languages",
+    "transformer",
+    "ir",
+    "theorems",
+    "compiler",
+    "engines",
+    "certify",
+    "exports",
+    "inspection",
+    "studies",
+    "api",
+    "cli",
+]
 
 
 def table(heading: str) -> list[list[str]]:
@@ -55,49 +68,26 @@ def imports(path: Path) -> Iterator[str]:
                 yield full if full in MODULES else node.module
 
 
-def rooms() -> dict[str, set[str]]:
-    """What each room may import, as the map says; a room is a folder or a module."""
-    found = {}
-    for names, _, allowed in table("The rooms"):
-        for name in re.findall(r"`([^`]+)`", names):
-            found[name.removesuffix(".py").rstrip("/")] = {
-                item.removesuffix(".py").rstrip("/") for item in re.findall(r"`([^`]+)`", allowed)
-            }
-    return found
+def package(module: str) -> str:
+    """The top-level name that a module belongs to."""
+    return module.split(".")[1] if "." in module else "__init__"
 
 
-ROOMS = rooms()
+def test_the_page_states_the_order_and_describes_every_package() -> None:
+    assert re.findall(r"\w+", MAP.split("\n    support <", 1)[1].partition("\n")[0]) == ORDER[1:]
+    assert [row[0].strip("`") for row in table("Flow")] == ORDER
+    assert {package(module) for module in MODULES} == {*ORDER, "__init__", "__main__", "rasp"}
 
 
-def room(module: str) -> str:
-    """The room that a module is in: the longest name in the map that fits."""
-    inner = module.removeprefix("softmachine").lstrip(".").replace(".", "/")
-    fitting = [name for name in ROOMS if inner == name or inner.startswith(f"{name}/")]
-    return max(fitting, key=len, default="__init__" if not inner else f"nowhere: {inner}")
-
-
-def test_every_module_is_in_a_room() -> None:
-    assert not [module for module in MODULES if room(module).startswith("nowhere")]
-    for name in ROOMS:
-        assert (ROOT / name).is_dir() or (ROOT / f"{name}.py").is_file(), f"there is no room {name}"
-
-
-@pytest.mark.parametrize("module", MODULES)
-def test_no_module_imports_what_the_map_does_not_allow(module: str) -> None:
-    mine = room(module)
-    for name in imports(MODULES[module]):
-        if name.partition(".")[0] == "softmachine":
-            theirs = room(name)
-            allowed = ROOMS.get(mine, set()) | ALWAYS | {mine}
-            assert theirs in allowed or "everything" in allowed, f"{module} imports {name}"
-
-
-def test_the_map_allows_nothing_that_nobody_does() -> None:
-    used: dict[str, set[str]] = {}
-    for module, path in MODULES.items():
-        used.setdefault(room(module), set()).update(room(n) for n in imports(path) if n.startswith("softmachine"))
-    for name, allowed in ROOMS.items():
-        assert allowed - {"everything"} <= used.get(name, set()), f"{name} need not be allowed all of that"
+def test_modules_import_only_from_packages_further_left() -> None:
+    rank = {name: ORDER.index(name) for name in ORDER} | {"rasp": ORDER.index("ir"), "__init__": 99, "__main__": 99}
+    edges = {
+        (module, name) for module in MODULES for name in imports(MODULES[module]) if name.startswith("softmachine")
+    }
+    wrong = [(a, b) for a, b in edges if rank[package(b)] > rank[package(a)]]
+    assert not wrong
+    apart = {"languages", "transformer"}
+    assert not [(a, b) for a, b in edges if {package(a), package(b)} == apart]
 
 
 def test_there_are_no_cycles_not_even_through_functions() -> None:
