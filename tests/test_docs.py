@@ -24,7 +24,7 @@ from tests.pages import Item
 from tests.shell import in_a_shell, installed
 
 ROOT = Path(__file__).parent.parent
-ZOO = Path(softmachine.__file__).parent / "zoo"
+ZOO = Path(softmachine.__file__).parent / "languages" / "zoo"
 EXAMPLE = ROOT / "examples" / "own-theorem"
 OWN = ROOT / "docs" / "own-theorem.md"
 PAGES = [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("examples/**/*.md"), *ROOT.glob("src/**/*.md")]

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import softmachine as sm
 from softmachine.compiler.model import Model
-from softmachine.support.errors import PrecisionError, UsageError
+from softmachine.support.errors import ConstructionError, PrecisionError, UsageError
 from softmachine.theorems.codec import DecoderCodec
 from tests.fuzz.interpreters import Answer
 from tests.fuzz.subjects import REFUSALS, SUBJECTS, Subject, reread
@@ -88,7 +88,7 @@ def answered(model: Model, word: tuple[str, ...], subject: Subject, arithmetic: 
         if engine == "fast" and "the fast engine cannot run" in str(error):
             return "declined by the fast engine"
         raise
-    except sm.errors.ConstructionError as error:
+    except ConstructionError as error:
         if arithmetic == "exact" and "not a rational number" in str(error):
             return "softmax is not rational"
         if arithmetic != "exact" and "layer norm is not defined" in str(error):

@@ -46,7 +46,7 @@ def answer(folder: Path, word: str) -> str:
     with within(60):
         try:
             run = sm.run(sm.load(folder), word, max_steps=60)
-        except sm.errors.SoftmachineError as error:
+        except sm.SoftmachineError as error:
             return f"refused: {error}"
     return f"{run.outcome.verdict} {run.outcome.output} {run.outcome.values}"
 

@@ -36,7 +36,7 @@ def test_the_script_has_the_types_that_it_says(tmp_path: Path) -> None:
     checker = ROOT / "node_modules" / ".bin" / "tsc"
     if not checker.exists():
         pytest.skip("needs TypeScript: npm install --no-save typescript")
-    web = ROOT / "src" / "softmachine" / "pages" / "web"
+    web = ROOT / "src" / "softmachine" / "inspection" / "page" / "web"
     how = ["--allowJs", "--checkJs", "--noEmit", "--target", "es2023", "--strict", "false"]
     found = subprocess.run(
         [checker, *how, *(web / name for name in SCRIPTS)], capture_output=True, text=True, check=False
@@ -45,7 +45,8 @@ def test_the_script_has_the_types_that_it_says(tmp_path: Path) -> None:
 
 
 def test_all_scripts_are_in_the_page() -> None:
-    assert {file.name for file in (ROOT / "src" / "softmachine" / "pages" / "web").glob("*.js")} == set(SCRIPTS)
+    web = ROOT / "src" / "softmachine" / "inspection" / "page" / "web"
+    assert {file.name for file in web.glob("*.js")} == set(SCRIPTS)
 
 
 @pytest.mark.parametrize("kind", ["turing", "srasp", "circuit"])

@@ -28,7 +28,7 @@ from tests.sources.srasp_programs import random_program, words
 
 ZOO = {
     file.name.removesuffix(".srasp"): file.read_text(encoding="utf-8")
-    for file in sorted(files("softmachine").joinpath("zoo", "srasp").iterdir(), key=lambda file: file.name)
+    for file in sorted(files("softmachine.languages.zoo").joinpath("srasp").iterdir(), key=lambda file: file.name)
     if file.name.endswith(".srasp")
 }
 MOST_WORDS = 2000

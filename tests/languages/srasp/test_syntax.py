@@ -332,7 +332,8 @@ def test_no_text_makes_the_parser_fail_in_another_way(text: str) -> None:
 
 def test_no_damaged_program_makes_the_parser_fail_in_another_way() -> None:
     rng = random.Random(0)
-    text = (Path(softmachine.__file__).parent / "zoo" / "srasp" / "flip-flop.srasp").read_text(encoding="utf-8")
+    programs = Path(softmachine.__file__).parent / "languages" / "zoo" / "srasp"
+    text = (programs / "flip-flop.srasp").read_text(encoding="utf-8")
     for _ in range(60):
         start = rng.randrange(len(text))
         damaged = text[:start] + rng.choice(PIECES) + text[start + rng.randrange(8) :]

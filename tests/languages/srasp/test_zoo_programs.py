@@ -14,7 +14,7 @@ import softmachine
 from softmachine.languages.srasp import Program, accepts, looks_like, parse, run, to_text
 from tests.sources.srasp_programs import words
 
-FOLDER = Path(softmachine.__file__).parent / "zoo" / "srasp"
+FOLDER = Path(softmachine.__file__).parent / "languages" / "zoo" / "srasp"
 NAMES = sorted(path.stem for path in FOLDER.glob("*.srasp"))
 
 
