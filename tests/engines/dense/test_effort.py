@@ -32,7 +32,8 @@ def looped(model: Model, times: int) -> Model:
     return replace(model, weights=replace(model.weights, blocks=blocks))
 
 
-def test_120_000_letters_are_refused_within_a_second(since: Model) -> None:
+def test_120_000_letters_are_refused_within_a_second(since: Model, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(estimates, "MOST_SECONDS", 60.0)  # a fast machine needs about ten minutes, the usual limit
     engine, prompt = DenseEngine(since.weights), since.codec.prompt(LONG)
     began = time.process_time()
     with pytest.raises(EffortError, match=r"a pass over 120,001 tokens in float64 would take about"):
