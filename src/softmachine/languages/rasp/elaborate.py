@@ -80,7 +80,9 @@ class Elaborator(Terms):
             case trees.Load():
                 self._loaded(statement)
             case trees.Returned():
-                raise Mistake("return outside a function", *statement.at.place, "use return only as the last statement of a def")
+                raise Mistake(
+                    "return outside a function", *statement.at.place, "use return only as the last statement of a def"
+                )
 
     def _loaded(self, statement: trees.Load) -> None:
         """Elaborate a loaded file; its errors are reported at the load statement."""
@@ -165,7 +167,9 @@ class Elaborator(Terms):
             hint = "functions are expanded at compile time; use a for over a list, or repeat"
             raise self.mistake(f"{function.name!r} is recursive, so its expansion would not end", call, hint)
         if len(self.calls) == DEEPEST_CALL:
-            raise self.mistake(f"function calls are nested more than {DEEPEST_CALL} levels deep", call, "nest fewer calls")
+            raise self.mistake(
+                f"function calls are nested more than {DEEPEST_CALL} levels deep", call, "nest fewer calls"
+            )
         outer = self.scope
         self.scope = Scope(function.scope, dict(zip(definition.parameters, arguments, strict=True)))
         self.calls.append(function)

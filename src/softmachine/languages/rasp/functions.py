@@ -69,7 +69,9 @@ def _table(elaborator: Terms, arguments: list[Any], call: trees.Call) -> Thing:
     *operands, rows = arguments
     if not isinstance(rows, dict):
         hint = 'write for example table(x, {"a": 1})'
-        raise elaborator.mistake(f"expected the rows of the table as a dictionary, not {described(rows)}", call.arguments[-1], hint)
+        raise elaborator.mistake(
+            f"expected the rows of the table as a dictionary, not {described(rows)}", call.arguments[-1], hint
+        )
     names = [elaborator.sequence(operand, written) for operand, written in zip(operands, call.arguments, strict=False)]
     return table(elaborator, tuple(names), rows, call)
 
@@ -80,7 +82,9 @@ def table(elaborator: Terms, names: tuple[str, ...], rows: dict[Any, Thing], at:
     for key, result in elaborator.entries(rows):
         values = (key,) if len(names) == 1 else key if isinstance(key, tuple) else ()
         if len(values) != len(names):
-            raise elaborator.mistake(f"the key of a row for {len(names)} operands must be a tuple of {len(names)} values", at, "")
+            raise elaborator.mistake(
+                f"the key of a row for {len(names)} operands must be a tuple of {len(names)} values", at, ""
+            )
         if not is_value(result):
             raise elaborator.mistake(f"the result of a table row must be a value, not {described(result)}", at, "")
         found.append((values, result))
@@ -109,7 +113,9 @@ def _len(elaborator: Terms, arguments: list[Any], call: trees.Call) -> Thing:
 def _range(elaborator: Terms, arguments: list[Any], call: trees.Call) -> Thing:
     for argument, written in zip(arguments, call.arguments, strict=True):
         if not isinstance(argument, int):
-            raise elaborator.mistake(f"range takes integers, not {described(argument)}", written, "write for example range(3)")
+            raise elaborator.mistake(
+                f"range takes integers, not {described(argument)}", written, "write for example range(3)"
+            )
     try:
         numbers = range(*arguments)
     except ValueError:

@@ -35,7 +35,9 @@ class Loader:
         """
         self._count += 1
         if self._count > MOST_FILES:
-            raise Mistake(f"more than {MOST_FILES} files are loaded", at.line, at.column, "check for files that load each other")
+            raise Mistake(
+                f"more than {MOST_FILES} files are loaded", at.line, at.column, "check for files that load each other"
+            )
         try:
             return self._statements(self._text(file, at))
         except Mistake as error:
@@ -47,7 +49,9 @@ class Loader:
     def _text(self, file: str, at: At) -> str:
         name = file if file.endswith(EXTENSION) else file + EXTENSION
         if self.source.startswith("<") or not Path(self.source).is_file():
-            raise Mistake("only a program in a file can load other files", at.line, at.column, "save the program to a file first")
+            raise Mistake(
+                "only a program in a file can load other files", at.line, at.column, "save the program to a file first"
+            )
         folder = Path(self.source).resolve().parent
         path = (folder / name).resolve()
         if not path.is_relative_to(folder):
@@ -58,7 +62,10 @@ class Loader:
                 text = opened.read(LARGEST_SOURCE + 1)
         except (OSError, UnicodeDecodeError, ValueError):
             raise Mistake(
-                f"{name!r} cannot be read", at.line, at.column, f"expected a readable file of this name in {folder.name}"
+                f"{name!r} cannot be read",
+                at.line,
+                at.column,
+                f"expected a readable file of this name in {folder.name}",
             ) from None
         if len(text) > LARGEST_SOURCE:
             raise Mistake(f"{name!r} is longer than {LARGEST_SOURCE:,} characters", at.line, at.column)

@@ -107,7 +107,9 @@ class Making:
         if not self.in_library:
             self.here = self.loading or at
         if self._steps > MOST_STEPS:
-            raise Mistake(f"elaboration takes more than {MOST_STEPS:,} steps up to here", *at.place, "use shorter lists")
+            raise Mistake(
+                f"elaboration takes more than {MOST_STEPS:,} steps up to here", *at.place, "use shorter lists"
+            )
 
 
 def _read(letter: str, kind: str) -> Value:

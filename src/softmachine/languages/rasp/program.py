@@ -19,7 +19,9 @@ from softmachine.languages.source import OfWords, name_problems
 from softmachine.languages.text.problems import Problem, invalid
 from softmachine.support.errors import Place
 
-CAUSAL_LENGTH: Final = "the program is causal, so length is the number of letters up to each position, not of the whole input"
+CAUSAL_LENGTH: Final = (
+    "the program is causal, so length is the number of letters up to each position, not of the whole input"
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -133,7 +135,7 @@ class Program(OfWords):
         return written if written == self.stop or written in self.alphabet else None
 
     def spell(self, values: Iterable[Result]) -> str:
-        """Output values as text: concatenated if every possible value is one character, otherwise separated by spaces."""
+        """Output values as text: concatenated if every possible value is one character, else separated by spaces."""
         written = [spelled(value) for value in values]
         output = self.types[self.output]
         possible = map(spelled, output.values) if isinstance(output, Finite) else ["any number"]

@@ -141,13 +141,17 @@ class TreeBuilder:
     def integer(self, digits: Token) -> Expression:
         """``3``."""
         if len(digits) > MOST_DIGITS:
-            raise Mistake(f"this number has {len(digits):,} digits", *place_of(digits), f"at most {MOST_DIGITS} are allowed")
+            raise Mistake(
+                f"this number has {len(digits):,} digits", *place_of(digits), f"at most {MOST_DIGITS} are allowed"
+            )
         return trees.Literal(int(digits), at=_at(digits))
 
     def decimal(self, digits: Token) -> Expression:
         """``0.5``, as an exact fraction."""
         if len(digits) > MOST_DIGITS:
-            raise Mistake(f"this number has {len(digits):,} digits", *place_of(digits), f"at most {MOST_DIGITS} are allowed")
+            raise Mistake(
+                f"this number has {len(digits):,} digits", *place_of(digits), f"at most {MOST_DIGITS} are allowed"
+            )
         return trees.Literal(plain(Fraction(str(digits))), at=_at(digits))
 
     def symbol(self, quoted: Token) -> Expression:
@@ -230,9 +234,7 @@ class TreeBuilder:
     def _unquoted(self, quoted: Token) -> str:
         symbol = unquote(quoted)
         if symbol is None:
-            raise Mistake(
-                "unknown escape sequence in this symbol", *place_of(quoted), r'write a backslash as "\\"'
-            )
+            raise Mistake("unknown escape sequence in this symbol", *place_of(quoted), r'write a backslash as "\\"')
         return symbol
 
 

@@ -190,7 +190,9 @@ def _output(elaborator: Elaborator, headers: Headers) -> tuple[str, At]:
     at = At(headers.found["output"].line, headers.found["output"].words[0].column) if declared else elaborator.output_at
     name = declared or elaborator.output
     if name is None:
-        raise Mistake("the program has no output", at.line, at.column, "define a sequence operator, for example: x = tokens;")
+        raise Mistake(
+            "the program has no output", at.line, at.column, "define a sequence operator, for example: x = tokens;"
+        )
     scope = elaborator.top.find(name)
     if scope is None:
         raise Mistake(f"the output {name!r} is not defined", at.line, at.column, "define it")

@@ -142,7 +142,9 @@ class Terms(Making):
             result = apply(operator, pair if operator not in JOINING else (result, *pair))
         if result is UNDEFINED:
             operands = " and ".join(map(described, values))
-            raise self.mistake(f"{operator.value!r} is undefined for {operands} with these values", at, "check the values")
+            raise self.mistake(
+                f"{operator.value!r} is undefined for {operands} with these values", at, "check the values"
+            )
         large = (
             is_number(result) and max(abs(plain(result).numerator), plain(result).denominator).bit_length() > MOST_BITS
         )
@@ -202,13 +204,19 @@ class Terms(Making):
             return operand[identity(key)][1]  # type: ignore[no-any-return]
         index, written = indices[0]
         if len(indices) > 1 or not isinstance(index, int):
-            raise self.mistake(f"an index must be an integer, not {described(index)}", written, "write for example x[0]")
+            raise self.mistake(
+                f"an index must be an integer, not {described(index)}", written, "write for example x[0]"
+            )
         if isinstance(operand, SequenceThing | LoopThing):
             return self._at(self.sequence(operand, expression.operand), index)
         if not isinstance(operand, list | tuple | str):
-            raise self.mistake(f"{described(operand)} cannot be indexed", expression.operand, "index a list, a tuple or a symbol")
+            raise self.mistake(
+                f"{described(operand)} cannot be indexed", expression.operand, "index a list, a tuple or a symbol"
+            )
         if not -len(operand) <= index < len(operand):
-            raise self.mistake(f"index {index} is out of range for {len(operand)} entries", written, "indices start at 0")
+            raise self.mistake(
+                f"index {index} is out of range for {len(operand)} entries", written, "indices start at 0"
+            )
         return operand[index]
 
     def _at(self, sequence: str, index: int) -> Thing:
@@ -236,7 +244,9 @@ class Terms(Making):
     def _entry(self, key: Expression, value: Expression) -> tuple[object, tuple[Value, Thing]]:
         found = self.evaluate(key)
         if not is_value(found):
-            raise self.mistake(f"a dictionary key must be a value, not {described(found)}", key, 'write for example {"a": 1}')
+            raise self.mistake(
+                f"a dictionary key must be a value, not {described(found)}", key, 'write for example {"a": 1}'
+            )
         return identity(found), (found, self.evaluate(value))
 
     def entries(self, dictionary: dict[Any, Any]) -> Iterable[tuple[Value, Thing]]:

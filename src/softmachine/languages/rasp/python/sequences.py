@@ -1,4 +1,4 @@
-"""Sequence operators: the input, and what is computed from the values at one position."""
+"""Sequence operators of the Python dialect: the inputs and the elementwise functions."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from softmachine.support.errors import Place, UsageError
 
 
 class Encoding(Enum):
-    """How the other compiler stores a sequence operator. Nothing depends on it here: both are exact."""
+    """How tracr encodes a sequence operator. Ignored here, since every encoding is exact."""
 
     CATEGORICAL = "categorical"
     NUMERICAL = "numerical"
@@ -29,8 +29,7 @@ class Encoding(Enum):
 class SOp(Expression, Operators["SOp"]):
     """A sequence operator: a value at every position of the input.
 
-    Operators make new ones, of two sequence operators, or of one and a constant. Called on a list, it says what it is
-    there.
+    Python's operators combine two sequence operators, or one and a constant. Calling it on a list returns its values.
     """
 
     default_name = "sop"
@@ -38,16 +37,16 @@ class SOp(Expression, Operators["SOp"]):
     __hash__ = object.__hash__
 
     def operate(self, operator: Operator, *operands: object) -> SOp:
-        """An operation on values at the same position."""
+        """Build an elementwise operation."""
         function = Elementary(operator)
         first, *others = [operand if isinstance(operand, SOp) else Full(operand) for operand in operands]
         return SequenceMap(function, first, others[0]) if others else Map(function, first)
 
     def __call__(self, xs: Sequence[object]) -> list[Any]:
-        """Its values on an input, which may have any letters.
+        """Its values on an input over any letters.
 
         Raises:
-            InputError: If it is undefined somewhere.
+            InputError: If it is undefined at some position.
         """
         return values(self, xs)
 
@@ -59,7 +58,7 @@ class SOp(Expression, Operators["SOp"]):
 
     @property
     def children(self) -> Sequence[Expression]:
-        """The expressions that it is computed from."""
+        """The operand expressions."""
         return ()
 
 
@@ -84,7 +83,7 @@ class IndicesType(SOp):
 
 
 class LengthType(SOp):
-    """The length of the input; in a causal program, of what has been read."""
+    """The length of the input; in a causal program, of the prefix read so far."""
 
     default_name = "length"
 
@@ -99,7 +98,7 @@ length = LengthType()
 
 
 class Full(SOp):
-    """The same value everywhere.
+    """The same value at every position.
 
     Args:
         fill: The value.
@@ -117,12 +116,12 @@ class Full(SOp):
 
 
 class Map(SOp):
-    """A function of the value at each position. It is not called on None, which stays None.
+    """A function applied elementwise. It is not called on None, which stays None.
 
     Args:
         f: The function.
         inner: Its argument.
-        simplify: Is there for programs that say it, and means nothing.
+        simplify: Ignored; accepted for compatibility with tracr.
     """
 
     default_name = "map"
@@ -143,7 +142,7 @@ class Map(SOp):
 
 
 class SequenceMap(SOp):
-    """A function of two values at each position. Where one is None, so is the result.
+    """A function of two sequence operators, applied elementwise. The result is None where an argument is None.
 
     Args:
         f: The function.
@@ -172,13 +171,13 @@ class SequenceMap(SOp):
 
 
 class LinearSequenceMap(SequenceMap):
-    """A sum of two numbers at each position, each with a factor.
+    """A linear combination of two numeric sequence operators.
 
     Args:
-        fst: The first.
-        snd: The second.
-        fst_fac: What the first is multiplied by.
-        snd_fac: What the second is multiplied by.
+        fst: The first operand.
+        snd: The second operand.
+        fst_fac: The factor of the first operand.
+        snd_fac: The factor of the second operand.
     """
 
     default_name = "linear_sequence_map"
@@ -187,11 +186,11 @@ class LinearSequenceMap(SequenceMap):
         super().__init__(lambda x, y: fst_fac * x + snd_fac * y, fst, snd)
         factors = [checked_value(factor, self.place) for factor in (fst_fac, snd_fac)]
         if not all(map(is_number, factors)):
-            raise UsageError("a factor of LinearSequenceMap is a number", hint="LinearSequenceMap(a, b, 1, -1)")
+            raise UsageError("a factor of LinearSequenceMap must be a number", hint="LinearSequenceMap(a, b, 1, -1)")
         self.fst_fac, self.snd_fac = fst_fac, snd_fac
 
     def define(self, draft: Draft, fst: Column, snd: Column) -> Column:
-        """Add the operations: exact, also where the factors are fractions."""
+        """Add the operations; fractional factors are exact."""
         first = _times(draft, value_of(self.fst_fac), fst)
         if self.snd_fac < 0:
             return elementwise(draft, Elementary(Operator.SUBTRACT), first, _times(draft, value_of(-self.snd_fac), snd))
@@ -205,11 +204,11 @@ def _times(draft: Draft, factor: Value, column: Column) -> Column:
 
 
 class ConstantSOp(SOp):
-    """Values that do not depend on the input, for tests: other lengths have none.
+    """Values that do not depend on the input, for tests; undefined at inputs of other lengths.
 
     Args:
         value: The value at each position.
-        check_length: Whether the input must be as long as that; otherwise it may be shorter.
+        check_length: Whether the input must have exactly this length; otherwise it may be shorter.
     """
 
     default_name = "constant_sop"
@@ -225,7 +224,7 @@ class ConstantSOp(SOp):
 
 
 def by_position(draft: Draft, items: Sequence[Value], *, check_length: bool) -> str:
-    """Values at the first positions of an input; only of one that has that length, if so wanted."""
+    """A table from positions to values; with ``check_length``, defined only for inputs of that length."""
     position, size = draft.add(core.Indices()), draft.add(core.Length())
     if check_length and not draft.causal:
         rows = tuple(((k, len(items)), item) for k, item in enumerate(items))
@@ -234,7 +233,7 @@ def by_position(draft: Draft, items: Sequence[Value], *, check_length: bool) -> 
 
 
 def elementwise(draft: Draft, function: Callable[..., Any], *columns: Column) -> Column:
-    """A function of values at each position, as one operation if it is one of the core."""
+    """Lower an elementwise function, to one operation if the core has it."""
     domains = [draft.finite(column.reference) for column in columns]
     if not isinstance(function, Elementary) or not function.agrees(domains):
         return mapped(draft, function, columns)
@@ -244,7 +243,7 @@ def elementwise(draft: Draft, function: Callable[..., Any], *columns: Column) ->
 
 
 def _masked(draft: Draft, function: Elementary, references: Sequence[str]) -> str | None:
-    """A number without bound times 0 or 1, as a choice, for which there is a construction at every length."""
+    """An unbounded number times a 0/1 mask as a choice, which has a construction at every length."""
     if function.operator is not Operator.MULTIPLY:
         return None
     for mask, number in (references, references[::-1]):
@@ -255,44 +254,44 @@ def _masked(draft: Draft, function: Elementary, references: Sequence[str]) -> st
 
 
 def sop_not(sop: SOp) -> SOp:
-    """Where a sequence operator is not true."""
+    """The elementwise negation of a sequence operator."""
     return ~sop
 
 
 def numerical(sop: SOp) -> SOp:
-    """The same sequence operator, marked as numbers."""
+    """Mark a sequence operator as numerical and return it."""
     return sop.annotated(encoding=Encoding.NUMERICAL)
 
 
 def categorical(sop: SOp) -> SOp:
-    """The same sequence operator, marked as categories."""
+    """Mark a sequence operator as categorical and return it."""
     return sop.annotated(encoding=Encoding.CATEGORICAL)
 
 
 def get_encoding(sop: SOp) -> Encoding:
-    """How it is marked; categories by default."""
+    """The encoding mark of a sequence operator; categorical by default."""
     found = sop.annotations.get("encoding", Encoding.CATEGORICAL)
     assert isinstance(found, Encoding)
     return found
 
 
 def is_numerical(sop: SOp) -> bool:
-    """Whether it is marked as numbers."""
+    """Whether it is marked as numerical."""
     return get_encoding(sop) is Encoding.NUMERICAL
 
 
 def is_categorical(sop: SOp) -> bool:
-    """Whether it is marked as categories, or not at all."""
+    """Whether it is marked as categorical, or not marked."""
     return get_encoding(sop) is Encoding.CATEGORICAL
 
 
 def checked_sop(item: object, what: str, place: Place | None) -> SOp:
-    """A sequence operator.
+    """Check that an argument is a sequence operator and return it.
 
     Raises:
-        UsageError: If it is none.
+        UsageError: If it is not a sequence operator.
     """
     if not isinstance(item, SOp):
         hint = "use rasp.Aggregate or SelectorWidth" if isinstance(item, Expression) else "use rasp.Full(value)"
-        raise usage(f"{what} is a sequence operator, not {described(item)}", place, hint)
+        raise usage(f"{what} must be a sequence operator, not {described(item)}", place, hint)
     return item
