@@ -46,11 +46,11 @@ def _canonical_loop(node: Repeat, loops: dict[Hashable, Repeat]) -> Repeat:
     return replace(loops[key], result=node.result)
 
 
-def _in_order(by_name: Mapping[str, Definition], wanted: Iterable[str]) -> list[Definition]:
+def _in_order(by_name: Mapping[str, Definition], roots: Iterable[str]) -> list[Definition]:
     """The requested definitions and their transitive operands, in topological order."""
     needed: set[str] = set()
-    waiting = [name for name in wanted if name in by_name]
-    wanted = list(waiting)
+    waiting = [name for name in roots if name in by_name]
+    roots = list(waiting)
     while waiting:
         name = waiting.pop()
         if name not in needed and name in by_name:
@@ -58,7 +58,7 @@ def _in_order(by_name: Mapping[str, Definition], wanted: Iterable[str]) -> list[
             waiting += operands(by_name[name].node)
     named = [name for name in by_name if name in needed and not ANONYMOUS.fullmatch(name)]
     done: dict[str, Definition] = {}
-    for root in [*named, *wanted]:
+    for root in [*named, *roots]:
         stack = [root]
         while stack:
             name = stack[-1]

@@ -1,7 +1,7 @@
 """Intermediate representation of RASP: sequence operators and selectors, one operation per definition.
 
-A program is a list of definitions in evaluation order. Each is one operation on earlier definitions, which it references
-by name: a directed acyclic graph as flat data. All dialects are elaborated to this form, and it prints as ``.rasp``.
+A program is a list of definitions in evaluation order. Each is one operation on earlier definitions, given by name: a
+directed acyclic graph as flat data. All dialects are elaborated to this form, and it prints as ``.rasp``.
 
 A *sequence operator* has a value at every position: a symbol, a Boolean, an integer, a fraction, a tuple of these, or
 None in dialects that have it. A *selector* determines, for every query position, the set of selected key positions.

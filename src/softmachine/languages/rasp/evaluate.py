@@ -1,6 +1,6 @@
 """Reference interpreter of RASP: exact rationals, every query against every key.
 
-On long inputs it uses grouped aggregation (`grouping`) where that gives the same result.
+On long inputs it uses grouped aggregation where that gives the same result.
 """
 
 from __future__ import annotations
@@ -41,8 +41,8 @@ def evaluate(program: Program, word: str | Iterable[str], *, long: int = LONG) -
         StuckError: If a loop does not end.
     """
     letters = program.word(word)
-    means = dict(zip(program.alphabet, program.letters, strict=True))
-    evaluation = _Evaluation(tuple(means[letter] for letter in letters), program.causal, long)
+    meanings = dict(zip(program.alphabet, program.letters, strict=True))
+    evaluation = _Evaluation(tuple(meanings[letter] for letter in letters), program.causal, long)
     evaluation.compute(program.definitions)
     return evaluation.values
 
@@ -154,12 +154,12 @@ class _Evaluation:
         """Compare every query with every visible key; equal queries share one pass over all keys."""
         keys, chosen = self.values[key], dict[Hashable, tuple[list[int], int]]()
         rows: list[Row] = []
-        for i, wanted in enumerate(self.values[query]):
-            if identity(wanted) not in chosen:
-                tests = [test(found, wanted) for found in keys]
+        for i, query_value in enumerate(self.values[query]):
+            if identity(query_value) not in chosen:
+                tests = [test(found, query_value) for found in keys]
                 undefined = tests.index(UNDEFINED) if UNDEFINED in tests else len(tests)
-                chosen[identity(wanted)] = [j for j, selected in enumerate(tests) if selected is True], undefined
-            row, undefined = chosen[identity(wanted)]
+                chosen[identity(query_value)] = [j for j, selected in enumerate(tests) if selected is True], undefined
+            row, undefined = chosen[identity(query_value)]
             seen = len(self._seen(i))
             rows.append(UNDEFINED if undefined < seen else row[: bisect_right(row, seen - 1)])
         return rows
@@ -177,17 +177,17 @@ class _Evaluation:
 
     def _turns(self, node: core.Repeat, variables: dict[str, Values]) -> dict[str, Values]:
         earlier, remembered = 0, None
-        for turn in range(1, MOST_TURNS + 1):
+        for iteration in range(1, MOST_TURNS + 1):
             following = self._turn(node, variables)
             state, new_state = (tuple(map(identity, entry.values())) for entry in (variables, following))
             if state == new_state:
                 return variables
             if new_state == remembered:
                 raise StuckError(
-                    f"a loop does not end: its state after iteration {turn} equals that after iteration {earlier}"
+                    f"a loop does not end: its state after iteration {iteration} equals that after iteration {earlier}"
                 )
-            if turn & (turn - 1) == 0:  # Brent's cycle detection: remember the state at powers of two
-                earlier, remembered = turn, new_state
+            if iteration & (iteration - 1) == 0:  # Brent's cycle detection: remember the state at powers of two
+                earlier, remembered = iteration, new_state
             variables = following
         raise StuckError(f"a loop has not ended after {MOST_TURNS:,} iterations")
 

@@ -111,7 +111,7 @@ def grouped(
 
 
 class Grouped:
-    """The grouped keys of a selector, with the values to aggregate (see `grouped`)."""
+    """The grouped keys of a selector, with the values to aggregate."""
 
     def __init__(
         self, atoms: Sequence[Atom], nodes: Mapping[str, Node], columns: Columns, values: Sequence[Result], causal: bool
@@ -129,7 +129,7 @@ class Grouped:
 
     @property
     def feasible(self) -> bool:
-        """Whether every query matches at most `MOST_GROUPS` groups and all comparisons are defined."""
+        """Whether no query matches too many groups and all comparisons are defined."""
         queries = [column for atom in self.positional for column in self.columns[atom.query]]
         few = max(map(len, self.groups.values()), default=0) <= MOST_GROUPS
         return few and all(map(is_number, queries)) and self._comparable()

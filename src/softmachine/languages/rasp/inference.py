@@ -195,7 +195,7 @@ class Inference:
         return limits
 
     def _counted(self, node: core.Apply) -> tuple[Range, bool] | None:
-        """The range of an integer count expressed as a mean (see `counting`); None for other operations."""
+        """The range of an integer count expressed as a mean; None for other operations."""
         if counted(node, self.nodes):
             return Range(ONE, LENGTH), False
         mean_of = summed(node, self.nodes, self.causal)

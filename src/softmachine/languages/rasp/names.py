@@ -30,7 +30,7 @@ def is_name(text: str) -> bool:
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str | None:
-    """A hint if a name is similar to a known one. Skipped if there are `MOST_COMPARED` known names or more."""
+    """A hint if a name is similar to a known one. Skipped if there are too many names to compare."""
     names = sorted(known)
     similar = get_close_matches(name, names, n=1) if len(names) < MOST_COMPARED else []
     return f"did you mean {similar[0]!r}?" if similar else None

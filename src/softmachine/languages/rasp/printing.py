@@ -1,4 +1,4 @@
-"""Printer of RASP programs: the text form that ``syntax.parse`` accepts, and an HTML table."""
+"""Printer of RASP programs: the text form, and an HTML table."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def written_text(program: Program, *, readable: bool) -> str:
     Args:
         program: The program.
         readable: Whether anonymous operations with one use are inlined. Parsing creates anonymous operations in canonical
-            order (see `canonical`), so a program in another order round-trips only with one line per operation.
+            order, so a program in another order round-trips only with one line per operation.
     """
     printer = _Printer(program.definitions, program.output, readable)
     return "\n".join([*_headers(program, exact=not readable), *printer.lines()]) + "\n"

@@ -105,7 +105,7 @@ def united(one: Type, other: Type) -> Type:
 
 
 def widened(old: Type, new: Type, rounds: int) -> Type:
-    """The union of two types, widened after `PATIENCE` rounds: bounds that still grow jump to the next limit."""
+    """The union of two types, widened after several rounds: bounds that still grow jump to the next limit."""
     both = united(old, new)
     before, now = range_of(old), range_of(both)
     if both == old or rounds < PATIENCE or before is None or now is None:

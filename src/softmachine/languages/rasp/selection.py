@@ -102,7 +102,7 @@ class Selection:
 
     def _pairs(self, node: core.SelectPairs) -> Facts:
         key, query = self._type(node.key), self._type(node.query)
-        queries = [identity(wanted) for _, wanted in node.pairs]
+        queries = [identity(query_value) for _, query_value in node.pairs]
         fixed = frozenset({node.key}) if len(set(queries)) == len(queries) else frozenset[str]()
         itself = None
         if node.key == node.query and isinstance(key, Finite):

@@ -184,11 +184,9 @@ class Terms(Making):
                 hint = "only functions can be called; to run a sequence operator use: softmachine run FILE WORD"
                 raise self.mistake(f"expected a function, not {described(function)}", call, hint)
 
-    def arity(self, name: str, wanted: int, found: int, call: trees.Call, usage: str) -> Mistake:
+    def arity(self, name: str, expected: int, found: int, call: trees.Call, usage: str) -> Mistake:
         """The diagnostic for a wrong number of arguments."""
-        message = (
-            f"{name!r} takes {wanted} argument{'s' * (wanted != 1)}, but {found} {'is' if found == 1 else 'are'} given"
-        )
+        message = f"{name!r} takes {expected} argument{'s' * (expected != 1)}, but {found} {'is' if found == 1 else 'are'} given"
         return self.mistake(message, call, f"write {usage}")
 
     def _index(self, expression: trees.Index) -> Thing:

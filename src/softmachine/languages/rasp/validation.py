@@ -177,9 +177,9 @@ class _Checker:
 
     def _arity(self, node: core.Apply) -> None:
         if len(node.operands) != ARITY[node.operator]:
-            wanted = ARITY[node.operator]
+            expected = ARITY[node.operator]
             self._report(
-                f"{node.operator.value!r} takes {wanted} operand{'s' * (wanted > 1)}, not {len(node.operands)}"
+                f"{node.operator.value!r} takes {expected} operand{'s' * (expected > 1)}, not {len(node.operands)}"
             )
 
     def _rows(self, node: core.Table) -> None:

@@ -1,4 +1,4 @@
-"""Python predicates of a key and a query, as selectors of the core."""
+"""Lowering of Python predicates of key and query to selectors."""
 
 from __future__ import annotations
 
@@ -34,18 +34,18 @@ MIRRORED: Final[Mapping[Operator, Operator]] = {
     Operator.AT_MOST: Operator.AT_LEAST,
     Operator.AT_LEAST: Operator.AT_MOST,
 }
-"""The comparison of the same two things in the other order."""
+"""The comparison with its operands exchanged."""
 
 
 def selected(draft: Draft, predicate: Callable[..., Any], keys: Column, queries: Column) -> str:
-    """The selector of a Python function of the key and the query.
+    """Lower a Python predicate of key and query to a selector.
 
-    Over finite domains it is called on every pair; otherwise it is traced, and taken apart into comparisons of
-    something of the key with something of the query.
+    Over finite domains the predicate is called on every pair. Otherwise it is traced and decomposed into comparisons of
+    a function of the key with a function of the query.
 
     Raises:
-        InvalidError: If it raises an error.
-        ConstructionError: If it cannot be traced or taken apart.
+        InvalidError: If the predicate raises an error.
+        ConstructionError: If it cannot be traced or decomposed.
     """
     domains = [draft.finite(column.reference) for column in (keys, queries)]
     if domains[0] is not None and domains[1] is not None:
@@ -63,7 +63,7 @@ def selected(draft: Draft, predicate: Callable[..., Any], keys: Column, queries:
 
 
 def _without_none(draft: Draft, reference: str) -> str:
-    """A key or a query, undefined where it is None: nothing can be compared with that."""
+    """A key or query with None, which is not comparable, turned into undefined."""
     domain = draft.finite(reference)
     if domain is None or None not in domain:
         return reference
@@ -88,23 +88,23 @@ def _pairs(
             place=draft.place,
             hint="use a Comparison, or smaller domains",
         )
-    wanted = []
+    pairs = []
     for key, query in product(keys, queries):
         try:
             chosen = _decided(predicate, key, query, draft.place)
         except InvalidError:
             if key is not None and query is not None:
                 raise
-            # As everywhere, it is undefined what None is compared with: on this side, whatever is on the other.
+            # A comparison with None is undefined: None on this side is undefined for every value of the other.
             left = _without_none(draft, references[0]) if key is None else references[0]
             right = _without_none(draft, references[1]) if query is None else references[1]
             return _pairs(draft, predicate, (left, right), draft.finite(left) or (), draft.finite(right) or ())
         if chosen:
-            wanted.append((key, query))
+            pairs.append((key, query))
     partial = any(draft.type(reference).partial for reference in references)
-    if len(wanted) in (0, len(keys) * len(queries)) and not partial:
-        return draft.add(SelectAll(bool(wanted)))
-    return draft.add(SelectPairs(*references, tuple(wanted)))
+    if len(pairs) in (0, len(keys) * len(queries)) and not partial:
+        return draft.add(SelectAll(bool(pairs)))
+    return draft.add(SelectPairs(*references, tuple(pairs)))
 
 
 def _decided(predicate: Callable[..., Any], key: Value, query: Value, place: Place | None) -> bool:
@@ -115,12 +115,12 @@ def _decided(predicate: Callable[..., Any], key: Value, query: Value, place: Pla
 
 
 class _Maker:
-    """Selectors of terms over a key and a query.
+    """Lowers Boolean terms over a key and a query to selectors.
 
     Args:
-        draft: The program in the making.
-        predicate: Whose terms they are, for messages.
-        references: The key, and the query.
+        draft: The program under construction.
+        predicate: The predicate, for messages.
+        references: The key and the query.
     """
 
     def __init__(self, draft: Draft, predicate: Callable[..., Any], references: Sequence[str]) -> None:
@@ -148,7 +148,7 @@ class _Maker:
                 raise self.refusal()
 
     def by_cases(self, cases: Sequence[tuple[str | None, Term]], *, of_key: bool) -> str:
-        """The selector that is another one depending on the key alone, or on the query alone."""
+        """The selector of a case distinction on the key alone, or on the query alone."""
         result = self.selector(cases[-1][1])
         for test, term in reversed(cases):
             if test is not None:
@@ -163,14 +163,14 @@ class _Maker:
         return self.draft.add(Select(*((test, true) if of_key else (true, test)), Operator.EQUAL))
 
     def combined(self, operator: Operator, *selectors: str) -> str:
-        """Selectors joined, or one negated."""
+        """Combine selectors, or negate one."""
         different = tuple(dict.fromkeys(selectors))
         if operator is not Operator.NOT and len(different) == 1:
             return different[0]
         return self.draft.add(Combine(operator, different))
 
     def compared(self, comparison: Operator, left: Term, right: Term) -> str:
-        """The selector of a comparison, after everything about the key is on one side."""
+        """The selector of a comparison, after moving all terms of the key to one side."""
         sides = arguments_of(left), arguments_of(right)
         if sides == (KEY, QUERY):
             return self.select(left, right, comparison)
@@ -190,12 +190,12 @@ class _Maker:
         return self.draft.add(Select(sides[0], sides[1], comparison))
 
     def refusal(self) -> ConstructionError:
-        """That it cannot be taken apart."""
+        """The error for a predicate that cannot be decomposed."""
         return ConstructionError(
             f"{named(self.predicate, self.draft.place)} mixes key and query in a way that is not a comparison of "
-            "something of the key with something of the query",
+            "a function of the key with a function of the query",
             place=self.draft.place,
-            hint="write for example key % 2 == query % 2, or key - query <= 3; a product of the two has no selector",
+            hint="write for example key % 2 == query % 2, or key - query <= 3; products of the two have no selector",
         )
 
 
@@ -204,7 +204,7 @@ def _is_mixed(term: Term) -> bool:
 
 
 def _taken_apart(comparison: Operation) -> Term | None:
-    """A comparison with an absolute value, an extreme or a choice of both sides in it, as a choice of comparisons."""
+    """Expand an absolute value, minimum, maximum or choice that mixes key and query into a choice of comparisons."""
     found = next(_branching(comparison), None)
     if found is None:
         return None
@@ -234,7 +234,7 @@ def _branching(term: Term) -> Iterator[Operation]:
 
 
 def _separated(term: Term) -> tuple[Term, Term] | None:
-    """A term of the key and one of the query, whose sum a term is."""
+    """Split a term into a sum of a term of the key and a term of the query; None if that is impossible."""
     if not _is_mixed(term):
         return (literal(0), term) if arguments_of(term) == QUERY else (term, literal(0))
     assert isinstance(term, Operation)
