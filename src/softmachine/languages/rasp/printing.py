@@ -26,8 +26,8 @@ def written_text(program: Program, *, readable: bool) -> str:
 
     Args:
         program: The program.
-        readable: Whether anonymous operations with one use are inlined. Parsing creates anonymous operations in canonical
-            order, so a program in another order round-trips only with one line per operation.
+        readable: Whether anonymous operations with one use are inlined. Parsing creates anonymous operations in
+            canonical order, so a program in another order round-trips only with one line per operation.
     """
     printer = _Printer(program.definitions, program.output, readable)
     return "\n".join([*_headers(program, exact=not readable), *printer.lines()]) + "\n"

@@ -186,7 +186,8 @@ class Terms(Making):
 
     def arity(self, name: str, expected: int, found: int, call: trees.Call, usage: str) -> Mistake:
         """The diagnostic for a wrong number of arguments."""
-        message = f"{name!r} takes {expected} argument{'s' * (expected != 1)}, but {found} {'is' if found == 1 else 'are'} given"
+        given = f"{found} {'is' if found == 1 else 'are'} given"
+        message = f"{name!r} takes {expected} argument{'s' * (expected != 1)}, but {given}"
         return self.mistake(message, call, f"write {usage}")
 
     def _index(self, expression: trees.Index) -> Thing:
