@@ -47,7 +47,7 @@ class Expression(ABC):
         """The operand expressions."""
 
     @abstractmethod
-    def define(self, draft: Draft, *children: Any) -> Column | str:
+    def define(self, builder: Draft, *children: Any) -> Column | str:
         """Add the operations that compute the expression, given the lowered children."""
 
     @property

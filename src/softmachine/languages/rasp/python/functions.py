@@ -26,11 +26,11 @@ CLOSE: Final = Fraction(1, 10**9)
 """Relative tolerance for the rounding of Python's floats."""
 
 
-def mapped(draft: Draft, function: Callable[..., Any], columns: Sequence[Column]) -> Column:
+def mapped(builder: Draft, function: Callable[..., Any], columns: Sequence[Column]) -> Column:
     """Lower an elementwise function of one or two columns. It is not called on None, which stays None.
 
     Args:
-        draft: The program under construction.
+        builder: The program under construction.
         function: A Python function without side effects.
         columns: Its arguments.
 
@@ -38,20 +38,22 @@ def mapped(draft: Draft, function: Callable[..., Any], columns: Sequence[Column]
         InvalidError: If it raises an error or returns an invalid value.
         ConstructionError: If an argument is unbounded and the function cannot be traced.
     """
-    domains = [draft.finite(column.reference) for column in columns]
+    domains = [builder.finite(column.reference) for column in columns]
     if None not in domains:
-        return Column(_table(draft, function, columns, [domain or () for domain in domains]))
-    present = [flag for column in columns if (flag := draft.presence(column))]
-    references = [draft.filled(column.reference) for column in columns]
-    cases = term_cases(draft, function, references)
-    value = _by_cases(draft, [(test, draft.emit(_without_none(term), references)) for test, term in cases])
+        return Column(_table(builder, function, columns, [domain or () for domain in domains]))
+    present = [flag for column in columns if (flag := builder.presence(column))]
+    references = [builder.filled(column.reference) for column in columns]
+    cases = term_cases(builder, function, references)
+    value = _by_cases(builder, [(test, builder.emit(_without_none(term), references)) for test, term in cases])
     if any(_may_be_none(term) for _, term in cases):
-        flags = [(test, draft.emit(_presence(term), references)) for test, term in cases]
-        present.append(_by_cases(draft, flags))
-    return draft.column(value, present)
+        flags = [(test, builder.emit(_presence(term), references)) for test, term in cases]
+        present.append(_by_cases(builder, flags))
+    return builder.column(value, present)
 
 
-def term_cases(draft: Draft, function: Callable[..., Any], references: Sequence[str]) -> list[tuple[str | None, Term]]:
+def term_cases(
+    builder: Draft, function: Callable[..., Any], references: Sequence[str]
+) -> list[tuple[str | None, Term]]:
     """The terms that a function of unbounded numbers computes, each with its condition.
 
     A condition is a sequence operator that tests the argument with a finite domain; the last term has no condition.
@@ -60,7 +62,7 @@ def term_cases(draft: Draft, function: Callable[..., Any], references: Sequence[
         InvalidError: If the function raises an error.
         ConstructionError: If it cannot be traced.
     """
-    types, place = [draft.type(reference) for reference in references], draft.place
+    types, place = [builder.type(reference) for reference in references], builder.place
     domains = {index: kind.values for index, kind in enumerate(types) if isinstance(kind, Finite)}
     numeric = all(is_number(value) for domain in domains.values() for value in domain)
     try:
@@ -76,54 +78,54 @@ def term_cases(draft: Draft, function: Callable[..., Any], references: Sequence[
         found.setdefault(trace(function, arguments, types, place), []).append(value)
     if not found:  # the domain is empty: the result is None or undefined where the argument is
         return [(None, Argument(index))]
-    cases = [(draft.among(references[index], values), term) for term, values in found.items()]
+    cases = [(builder.among(references[index], values), term) for term, values in found.items()]
     return [*cases[:-1], (None, cases[-1][1])]
 
 
-def _by_cases(draft: Draft, cases: Sequence[tuple[str | None, str]]) -> str:
+def _by_cases(builder: Draft, cases: Sequence[tuple[str | None, str]]) -> str:
     result = cases[-1][1]
     for test, value in reversed(cases):
         if test is not None:
-            result = draft.apply(Operator.CHOOSE, value, test, result)
+            result = builder.apply(Operator.CHOOSE, value, test, result)
     return result
 
 
 def _table(
-    draft: Draft, function: Callable[..., Any], columns: Sequence[Column], domains: Sequence[Sequence[Value]]
+    builder: Draft, function: Callable[..., Any], columns: Sequence[Column], domains: Sequence[Sequence[Value]]
 ) -> str:
     size = 1
     for domain in domains:
         size *= len(domain)
     if size > MOST_ROWS:
         raise ConstructionError(
-            f"{named(function, draft.place)} would be called on {size:,} combinations of values; at most "
+            f"{named(function, builder.place)} would be called on {size:,} combinations of values; at most "
             f"{MOST_ROWS:,} are allowed",
-            place=draft.place,
+            place=builder.place,
             hint="use a smaller vocabulary, or split the function into several steps",
         )
     rows: list[tuple[tuple[Value, ...], Value]] = []
     for values in product(*domains):
         try:
-            rows.append((values, None if None in values else called(function, values, draft.place)))
+            rows.append((values, None if None in values else called(function, values, builder.place)))
         except ZeroDivisionError:  # undefined, as every division by 0
             continue
-    return _shortest(draft, [column.reference for column in columns], rows)
+    return _shortest(builder, [column.reference for column in columns], rows)
 
 
-def _shortest(draft: Draft, references: Sequence[str], rows: Sequence[tuple[tuple[Value, ...], Value]]) -> str:
+def _shortest(builder: Draft, references: Sequence[str], rows: Sequence[tuple[tuple[Value, ...], Value]]) -> str:
     """Simplify a table: drop constant operands; return the operand itself if the table is the identity."""
-    kinds = [draft.type(reference) for reference in references]
+    kinds = [builder.type(reference) for reference in references]
     varying = [
         k for k, kind in enumerate(kinds) if kind.partial or not isinstance(kind, Finite) or len(kind.values) > 1
     ]
     if not varying and rows:
-        return draft.constant(rows[0][1])
+        return builder.constant(rows[0][1])
     kept = varying or range(len(references))
     shorter = [(tuple(values[k] for k in kept), result) for values, result in rows]
-    total = isinstance(kinds[kept[0]], Finite) and len(shorter) == len(draft.finite(references[kept[0]]) or ())
+    total = isinstance(kinds[kept[0]], Finite) and len(shorter) == len(builder.finite(references[kept[0]]) or ())
     if len(kept) == 1 and total and all(same(before, after) for (before,), after in shorter):
         return references[kept[0]]
-    return draft.add(Table(tuple(references[k] for k in kept), tuple(shorter)))
+    return builder.add(Table(tuple(references[k] for k in kept), tuple(shorter)))
 
 
 def called(

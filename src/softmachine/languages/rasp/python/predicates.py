@@ -37,7 +37,7 @@ MIRRORED: Final[Mapping[Operator, Operator]] = {
 """The comparison with its operands exchanged."""
 
 
-def selected(draft: Draft, predicate: Callable[..., Any], keys: Column, queries: Column) -> str:
+def selected(builder: Draft, predicate: Callable[..., Any], keys: Column, queries: Column) -> str:
     """Lower a Python predicate of key and query to a selector.
 
     Over finite domains the predicate is called on every pair. Otherwise it is traced and decomposed into comparisons of
@@ -47,35 +47,35 @@ def selected(draft: Draft, predicate: Callable[..., Any], keys: Column, queries:
         InvalidError: If the predicate raises an error.
         ConstructionError: If it cannot be traced or decomposed.
     """
-    domains = [draft.finite(column.reference) for column in (keys, queries)]
+    domains = [builder.finite(column.reference) for column in (keys, queries)]
     if domains[0] is not None and domains[1] is not None:
-        return _pairs(draft, predicate, (keys.reference, queries.reference), domains[0], domains[1])
-    references = [draft.defined(column) for column in (keys, queries)]
+        return _pairs(builder, predicate, (keys.reference, queries.reference), domains[0], domains[1])
+    references = [builder.defined(column) for column in (keys, queries)]
     try:
-        cases = term_cases(draft, predicate, references)
+        cases = term_cases(builder, predicate, references)
     except InvalidError:
         if not any(None in domain for domain in domains if domain is not None):
             raise
-        references = [_without_none(draft, reference) for reference in references]
-        cases = term_cases(draft, predicate, references)
-    maker = _Maker(draft, predicate, references)
+        references = [_without_none(builder, reference) for reference in references]
+        cases = term_cases(builder, predicate, references)
+    maker = _Maker(builder, predicate, references)
     return maker.by_cases([(test, condition(term)) for test, term in cases], of_key=domains[0] is not None)
 
 
-def _without_none(draft: Draft, reference: str) -> str:
+def _without_none(builder: Draft, reference: str) -> str:
     """A key or query with None, which is not comparable, turned into undefined."""
-    domain = draft.finite(reference)
+    domain = builder.finite(reference)
     if domain is None or None not in domain:
         return reference
-    return _restricted(draft, reference, [value for value in domain if value is not None])
+    return _restricted(builder, reference, [value for value in domain if value is not None])
 
 
-def _restricted(draft: Draft, reference: str, values: Sequence[Value]) -> str:
-    return draft.add(Table((reference,), tuple(((value,), value) for value in values)))
+def _restricted(builder: Draft, reference: str, values: Sequence[Value]) -> str:
+    return builder.add(Table((reference,), tuple(((value,), value) for value in values)))
 
 
 def _pairs(
-    draft: Draft,
+    builder: Draft,
     predicate: Callable[..., Any],
     references: tuple[str, str],
     keys: Sequence[Value],
@@ -83,28 +83,28 @@ def _pairs(
 ) -> str:
     if len(keys) * len(queries) > MOST_ROWS:
         raise ConstructionError(
-            f"{named(predicate, draft.place)} would be called on {len(keys) * len(queries):,} pairs of key and query; "
-            f"at most {MOST_ROWS:,} are allowed",
-            place=draft.place,
+            f"{named(predicate, builder.place)} would be called on {len(keys) * len(queries):,} pairs of key and "
+            f"query; at most {MOST_ROWS:,} are allowed",
+            place=builder.place,
             hint="use a Comparison, or smaller domains",
         )
     pairs = []
     for key, query in product(keys, queries):
         try:
-            chosen = _decided(predicate, key, query, draft.place)
+            chosen = _decided(predicate, key, query, builder.place)
         except InvalidError:
             if key is not None and query is not None:
                 raise
             # A comparison with None is undefined: None on this side is undefined for every value of the other.
-            left = _without_none(draft, references[0]) if key is None else references[0]
-            right = _without_none(draft, references[1]) if query is None else references[1]
-            return _pairs(draft, predicate, (left, right), draft.finite(left) or (), draft.finite(right) or ())
+            left = _without_none(builder, references[0]) if key is None else references[0]
+            right = _without_none(builder, references[1]) if query is None else references[1]
+            return _pairs(builder, predicate, (left, right), builder.finite(left) or (), builder.finite(right) or ())
         if chosen:
             pairs.append((key, query))
-    partial = any(draft.type(reference).partial for reference in references)
+    partial = any(builder.type(reference).partial for reference in references)
     if len(pairs) in (0, len(keys) * len(queries)) and not partial:
-        return draft.add(SelectAll(bool(pairs)))
-    return draft.add(SelectPairs(*references, tuple(pairs)))
+        return builder.add(SelectAll(bool(pairs)))
+    return builder.add(SelectPairs(*references, tuple(pairs)))
 
 
 def _decided(predicate: Callable[..., Any], key: Value, query: Value, place: Place | None) -> bool:
@@ -118,22 +118,22 @@ class _Maker:
     """Lowers Boolean terms over a key and a query to selectors.
 
     Args:
-        draft: The program under construction.
+        builder: The program under construction.
         predicate: The predicate, for messages.
         references: The key and the query.
     """
 
-    def __init__(self, draft: Draft, predicate: Callable[..., Any], references: Sequence[str]) -> None:
-        self.draft = draft
+    def __init__(self, builder: Draft, predicate: Callable[..., Any], references: Sequence[str]) -> None:
+        self.builder = builder
         self.predicate = predicate
         self.references = references
 
     def selector(self, term: Term) -> str:
         """The selector of a condition."""
         if isinstance(term, Literal):
-            return self.draft.add(SelectAll(bool(term.value)))
+            return self.builder.add(SelectAll(bool(term.value)))
         if arguments_of(term) in (KEY, QUERY):
-            return self.one_sided(self.draft.emit(term, self.references), of_key=arguments_of(term) == KEY)
+            return self.one_sided(self.builder.emit(term, self.references), of_key=arguments_of(term) == KEY)
         match term:
             case Operation(operator=Operator.AND | Operator.OR | Operator.NOT):
                 return self.combined(term.operator, *(self.selector(condition(part)) for part in term.operands))
@@ -159,15 +159,15 @@ class _Maker:
 
     def one_sided(self, test: str, *, of_key: bool) -> str:
         """The selector of a condition on the key alone, or on the query alone."""
-        true = self.draft.constant(True)
-        return self.draft.add(Select(*((test, true) if of_key else (true, test)), Operator.EQUAL))
+        true = self.builder.constant(True)
+        return self.builder.add(Select(*((test, true) if of_key else (true, test)), Operator.EQUAL))
 
     def combined(self, operator: Operator, *selectors: str) -> str:
         """Combine selectors, or negate one."""
         different = tuple(dict.fromkeys(selectors))
         if operator is not Operator.NOT and len(different) == 1:
             return different[0]
-        return self.draft.add(Combine(operator, different))
+        return self.builder.add(Combine(operator, different))
 
     def compared(self, comparison: Operator, left: Term, right: Term) -> str:
         """The selector of a comparison, after moving all terms of the key to one side."""
@@ -186,15 +186,15 @@ class _Maker:
 
     def select(self, key: Term, query: Term, comparison: Operator) -> str:
         """The selector that compares a term of the key with one of the query."""
-        sides = [self.draft.emit(term, self.references) for term in (key, query)]
-        return self.draft.add(Select(sides[0], sides[1], comparison))
+        sides = [self.builder.emit(term, self.references) for term in (key, query)]
+        return self.builder.add(Select(sides[0], sides[1], comparison))
 
     def refusal(self) -> ConstructionError:
         """The error for a predicate that cannot be decomposed."""
         return ConstructionError(
-            f"{named(self.predicate, self.draft.place)} mixes key and query in a way that is not a comparison of "
+            f"{named(self.predicate, self.builder.place)} mixes key and query in a way that is not a comparison of "
             "a function of the key with a function of the query",
-            place=self.draft.place,
+            place=self.builder.place,
             hint="write for example key % 2 == query % 2, or key - query <= 3; products of the two have no selector",
         )
 

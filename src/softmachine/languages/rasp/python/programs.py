@@ -52,7 +52,7 @@ class Elaborable(Protocol):
     def children(self) -> Sequence[Any]:
         """The operand expressions."""
 
-    def define(self, draft: Draft, *children: Any) -> Column | str:
+    def define(self, builder: Draft, *children: Any) -> Column | str:
         """Add the operations that compute it, given the lowered children."""
 
 
@@ -87,17 +87,17 @@ def in_order(output: Part, parts: Callable[[Part], Sequence[Part]], called: Call
     return list(done.values())
 
 
-def drafted(draft: Draft, output: Elaborable) -> Any:
-    """Lower an expression into a draft; returns a column, or the reference of a selector."""
+def drafted(builder: Draft, output: Elaborable) -> Any:
+    """Lower an expression into a builder; returns a column, or the reference of a selector."""
     results: dict[int, Column | str] = {}
     for expression in in_order(output, lambda item: item.children, lambda item: repr(item.name)):
-        draft.place = expression.place
-        result = expression.define(draft, *(results[id(child)] for child in expression.children))
+        builder.place = expression.place
+        result = expression.define(builder, *(results[id(child)] for child in expression.children))
         results[id(expression)] = result
         if expression.is_named:
             reference = result if isinstance(result, str) else result.reference
-            draft.builder.call(reference, _identifier(expression.name))
-    draft.place = output.place
+            builder.builder.call(reference, _identifier(expression.name))
+    builder.place = output.place
     return results[id(output)]
 
 
@@ -132,17 +132,17 @@ def program(
         ConstructionError: If a function cannot be lowered to operations.
     """
     letters = letters_of(vocabulary)
-    draft = Draft(list(letters.values()), causal=causal)
-    column = drafted(draft, output)
+    builder = Draft(list(letters.values()), causal=causal)
+    column = drafted(builder, output)
     if not isinstance(column, Column):
         raise UsageError(
             f"the output of a program must be a sequence operator, but {output.name!r} is a selector",
             hint="aggregate with it, or take its SelectorWidth",
         )
     name = name or output.name
-    reference = draft.defined(column)
-    draft.builder.call(reference, _identifier(name))
-    definitions, result = canonical(draft.builder.definitions(), draft.builder.name(reference))
+    reference = builder.defined(column)
+    builder.builder.call(reference, _identifier(name))
+    definitions, result = canonical(builder.builder.definitions(), builder.builder.name(reference))
     return Program(
         name=name,
         alphabet=tuple(letters),
@@ -201,38 +201,38 @@ def values(output: Elaborable, word: Sequence[object], *, causal: bool = False) 
         return []
     numbers = {key: f"{k}" for k, key in enumerate(dict.fromkeys(map(identity, meanings)))}
     letters = {numbers[identity(meaning)]: meaning for meaning in meanings}
-    draft = Draft(list(letters.values()), causal=causal)
-    result = drafted(draft, output)
-    columns = [result] if isinstance(result, Column) else _counts(draft, result, len(meanings))
+    builder = Draft(list(letters.values()), causal=causal)
+    result = drafted(builder, output)
+    columns = [result] if isinstance(result, Column) else _counts(builder, result, len(meanings))
     made = Program(
         name=output.name,
         alphabet=tuple(letters),
         letters=tuple(letters.values()),
-        definitions=draft.builder.definitions(),
-        output=draft.builder.name(columns[0].reference),
+        definitions=builder.builder.definitions(),
+        output=builder.builder.name(columns[0].reference),
         causal=causal,
     )
     found = evaluate(made, [numbers[identity(meaning)] for meaning in meanings])
-    rows = [_read(_Reading(draft, made, found), column, output.name) for column in columns]
+    rows = [_read(_Reading(builder, made, found), column, output.name) for column in columns]
     if isinstance(result, Column):
         return rows[0]
     return [[count == 1 for count in row] for row in zip(*rows, strict=True)]
 
 
-def _counts(draft: Draft, selector: str, length: int) -> list[Column]:
+def _counts(builder: Draft, selector: str, length: int) -> list[Column]:
     """For each key, a column that is 1 at the queries that select it and 0 elsewhere."""
-    keys = [draft.add(Select(draft.add(Indices()), draft.constant(k), Operator.EQUAL)) for k in range(length)]
-    return [Column(draft.add(Width(draft.add(Combine(Operator.AND, (selector, key)))))) for key in keys]
+    keys = [builder.add(Select(builder.add(Indices()), builder.constant(k), Operator.EQUAL)) for k in range(length)]
+    return [Column(builder.add(Width(builder.add(Combine(Operator.AND, (selector, key)))))) for key in keys]
 
 
 @dataclass(frozen=True)
 class _Reading:
-    draft: Draft
+    builder: Draft
     program: Program
     found: dict[str, tuple[Value | Undefined, ...]]
 
     def of(self, reference: str) -> tuple[Value | Undefined, ...]:
-        return self.found[self.draft.builder.name(reference)]
+        return self.found[self.builder.builder.name(reference)]
 
 
 def _read(reading: _Reading, column: Column, name: str) -> list[Any]:

@@ -92,16 +92,16 @@ class Select(Selector):
         """Keys and queries."""
         return (self.keys, self.queries)
 
-    def define(self, draft: Draft, keys: Column, queries: Column) -> str:
+    def define(self, builder: Draft, keys: Column, queries: Column) -> str:
         """Add the operations."""
         if not isinstance(self.predicate, Comparison):
-            return selected(draft, self.predicate, keys, queries)
+            return selected(builder, self.predicate, keys, queries)
         always = self.predicate in (Comparison.TRUE, Comparison.FALSE)
-        if always and draft.presence(keys) is None and draft.presence(queries) is None:
-            return draft.add(core.SelectAll(self.predicate is Comparison.TRUE))
+        if always and builder.presence(keys) is None and builder.presence(queries) is None:
+            return builder.add(core.SelectAll(self.predicate is Comparison.TRUE))
         if always:
-            return selected(draft, self.predicate, keys, queries)
-        return draft.add(core.Select(draft.defined(keys), draft.defined(queries), Operator(self.predicate.value)))
+            return selected(builder, self.predicate, keys, queries)
+        return builder.add(core.Select(builder.defined(keys), builder.defined(queries), Operator(self.predicate.value)))
 
 
 class ConstantSelector(Selector):
@@ -127,13 +127,13 @@ class ConstantSelector(Selector):
         """No operands."""
         return ()
 
-    def define(self, draft: Draft) -> str:
+    def define(self, builder: Draft) -> str:
         """Add the operations."""
         if isinstance(self.value, bool):
-            return draft.add(core.SelectAll(self.value))
-        position = by_position(draft, range(len(self.value)), check_length=self.check_length)
+            return builder.add(core.SelectAll(self.value))
+        position = by_position(builder, range(len(self.value)), check_length=self.check_length)
         pairs = tuple((k, q) for q, row in enumerate(self.value) for k, chosen in enumerate(row) if chosen)
-        return draft.add(core.SelectPairs(position, position, pairs))
+        return builder.add(core.SelectPairs(position, position, pairs))
 
 
 class _Joined(Selector):
@@ -149,9 +149,9 @@ class _Joined(Selector):
         """Both operands."""
         return (self.fst, self.snd)
 
-    def define(self, draft: Draft, fst: str, snd: str) -> str:
+    def define(self, builder: Draft, fst: str, snd: str) -> str:
         """Add the operation."""
-        return fst if fst == snd else draft.add(core.Combine(self.operator, (fst, snd)))
+        return fst if fst == snd else builder.add(core.Combine(self.operator, (fst, snd)))
 
 
 class SelectorAnd(_Joined):
@@ -182,9 +182,9 @@ class SelectorNot(Selector):
         """The selector."""
         return (self.inner,)
 
-    def define(self, draft: Draft, inner: str) -> str:
+    def define(self, builder: Draft, inner: str) -> str:
         """Add the operation."""
-        return draft.add(core.Combine(Operator.NOT, (inner,)))
+        return builder.add(core.Combine(Operator.NOT, (inner,)))
 
 
 def selector_and(fst: Selector, snd: Selector, simplify: bool = True) -> Selector:  # noqa: ARG001
@@ -216,9 +216,9 @@ class SelectorWidth(SOp):
         """The selector."""
         return (self.selector,)
 
-    def define(self, draft: Draft, selector: str) -> Column:
+    def define(self, builder: Draft, selector: str) -> Column:
         """Add the operation."""
-        return Column(draft.add(core.Width(selector)))
+        return Column(builder.add(core.Width(selector)))
 
 
 class Aggregate(SOp):
@@ -247,30 +247,32 @@ class Aggregate(SOp):
         """Selector and values."""
         return (self.selector, self.sop)
 
-    def define(self, draft: Draft, selector: str, sop: Column) -> Column:
+    def define(self, builder: Draft, selector: str, sop: Column) -> Column:
         """Add the operations. Where nothing is selected, the flag of an unbounded number marks it as None."""
-        unused = self.default is None and draft.always_selects(selector) and draft.numeric(sop.reference)
-        default = draft.constant(0 if unused else self.default)
+        unused = self.default is None and builder.always_selects(selector) and builder.numeric(sop.reference)
+        default = builder.constant(0 if unused else self.default)
         node = core.Aggregate(selector, sop.reference, default, self.reduction)
-        if sop.present is None and draft.fits(node):
-            return Column(draft.add(node))
-        sop = Column(draft.filled(sop.reference), draft.presence(sop))
-        zero = draft.constant(0 if self.default is None else self.default)
-        value = draft.add(core.Aggregate(selector, sop.reference, zero, self.reduction))
+        if sop.present is None and builder.fits(node):
+            return Column(builder.add(node))
+        sop = Column(builder.filled(sop.reference), builder.presence(sop))
+        zero = builder.constant(0 if self.default is None else self.default)
+        value = builder.add(core.Aggregate(selector, sop.reference, zero, self.reduction))
         if sop.present is not None:
-            return draft.column(value, [self._all_present(draft, selector, sop.present)])
+            return builder.column(value, [self._all_present(builder, selector, sop.present)])
         if self.default is not None:
             return Column(value)
-        return draft.column(value, [draft.apply(Operator.GREATER, draft.add(core.Width(selector)), draft.constant(0))])
+        return builder.column(
+            value, [builder.apply(Operator.GREATER, builder.add(core.Width(selector)), builder.constant(0))]
+        )
 
-    def _all_present(self, draft: Draft, selector: str, present: str) -> str:
+    def _all_present(self, builder: Draft, selector: str, present: str) -> str:
         """True where no selected value is None, False where all are; undefined where only some are."""
-        default = draft.constant(self.default is not None)
+        default = builder.constant(self.default is not None)
         either = [
-            draft.add(core.Aggregate(selector, present, default, reduction))
+            builder.add(core.Aggregate(selector, present, default, reduction))
             for reduction in (Reduction.SMALLEST, Reduction.LARGEST)
         ]
-        return draft.add(core.Table(tuple(either), tuple(((flag, flag), flag) for flag in (True, False))))
+        return builder.add(core.Table(tuple(either), tuple(((flag, flag), flag) for flag in (True, False))))
 
 
 def checked_selector(item: object, where: Expression) -> Selector:

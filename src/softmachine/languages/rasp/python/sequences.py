@@ -67,9 +67,9 @@ class TokensType(SOp):
 
     default_name = "tokens"
 
-    def define(self, draft: Draft) -> Column:
+    def define(self, builder: Draft) -> Column:
         """Add the operation."""
-        return Column(draft.add(core.Tokens()))
+        return Column(builder.add(core.Tokens()))
 
 
 class IndicesType(SOp):
@@ -77,9 +77,9 @@ class IndicesType(SOp):
 
     default_name = "indices"
 
-    def define(self, draft: Draft) -> Column:
+    def define(self, builder: Draft) -> Column:
         """Add the operation."""
-        return Column(draft.add(core.Indices()))
+        return Column(builder.add(core.Indices()))
 
 
 class LengthType(SOp):
@@ -87,9 +87,9 @@ class LengthType(SOp):
 
     default_name = "length"
 
-    def define(self, draft: Draft) -> Column:
+    def define(self, builder: Draft) -> Column:
         """Add the operation."""
-        return Column(draft.add(core.Length()))
+        return Column(builder.add(core.Length()))
 
 
 tokens = TokensType()
@@ -110,9 +110,9 @@ class Full(SOp):
         super().__init__()
         self.fill = checked_value(fill, self.place)
 
-    def define(self, draft: Draft) -> Column:
+    def define(self, builder: Draft) -> Column:
         """Add the operation."""
-        return Column(draft.constant(self.fill))
+        return Column(builder.constant(self.fill))
 
 
 class Map(SOp):
@@ -136,9 +136,9 @@ class Map(SOp):
         """Its argument."""
         return (self.inner,)
 
-    def define(self, draft: Draft, inner: Column) -> Column:
+    def define(self, builder: Draft, inner: Column) -> Column:
         """Add the operations."""
-        return elementwise(draft, self.f, inner)
+        return elementwise(builder, self.f, inner)
 
 
 class SequenceMap(SOp):
@@ -165,9 +165,9 @@ class SequenceMap(SOp):
         """Its arguments."""
         return (self.fst, self.snd)
 
-    def define(self, draft: Draft, fst: Column, snd: Column) -> Column:
+    def define(self, builder: Draft, fst: Column, snd: Column) -> Column:
         """Add the operations."""
-        return elementwise(draft, self.f, fst, snd)
+        return elementwise(builder, self.f, fst, snd)
 
 
 class LinearSequenceMap(SequenceMap):
@@ -189,18 +189,20 @@ class LinearSequenceMap(SequenceMap):
             raise UsageError("a factor of LinearSequenceMap must be a number", hint="LinearSequenceMap(a, b, 1, -1)")
         self.fst_fac, self.snd_fac = fst_fac, snd_fac
 
-    def define(self, draft: Draft, fst: Column, snd: Column) -> Column:
+    def define(self, builder: Draft, fst: Column, snd: Column) -> Column:
         """Add the operations; fractional factors are exact."""
-        first = _times(draft, value_of(self.fst_fac), fst)
+        first = _times(builder, value_of(self.fst_fac), fst)
         if self.snd_fac < 0:
-            return elementwise(draft, Elementary(Operator.SUBTRACT), first, _times(draft, value_of(-self.snd_fac), snd))
-        return elementwise(draft, Elementary(Operator.ADD), first, _times(draft, value_of(self.snd_fac), snd))
+            return elementwise(
+                builder, Elementary(Operator.SUBTRACT), first, _times(builder, value_of(-self.snd_fac), snd)
+            )
+        return elementwise(builder, Elementary(Operator.ADD), first, _times(builder, value_of(self.snd_fac), snd))
 
 
-def _times(draft: Draft, factor: Value, column: Column) -> Column:
+def _times(builder: Draft, factor: Value, column: Column) -> Column:
     if factor == 1:
         return column
-    return elementwise(draft, Elementary(Operator.MULTIPLY), Column(draft.constant(factor)), column)
+    return elementwise(builder, Elementary(Operator.MULTIPLY), Column(builder.constant(factor)), column)
 
 
 class ConstantSOp(SOp):
@@ -218,38 +220,38 @@ class ConstantSOp(SOp):
         self.value = [checked_value(item, self.place) for item in value]
         self.check_length = check_length
 
-    def define(self, draft: Draft) -> Column:
+    def define(self, builder: Draft) -> Column:
         """Add the operations."""
-        return Column(by_position(draft, self.value, check_length=self.check_length))
+        return Column(by_position(builder, self.value, check_length=self.check_length))
 
 
-def by_position(draft: Draft, items: Sequence[Value], *, check_length: bool) -> str:
+def by_position(builder: Draft, items: Sequence[Value], *, check_length: bool) -> str:
     """A table from positions to values; with ``check_length``, defined only for inputs of that length."""
-    position, size = draft.add(core.Indices()), draft.add(core.Length())
-    if check_length and not draft.causal:
+    position, size = builder.add(core.Indices()), builder.add(core.Length())
+    if check_length and not builder.causal:
         rows = tuple(((k, len(items)), item) for k, item in enumerate(items))
-        return draft.add(core.Table((position, size), rows))
-    return draft.add(core.Table((position,), tuple(((k,), item) for k, item in enumerate(items))))
+        return builder.add(core.Table((position, size), rows))
+    return builder.add(core.Table((position,), tuple(((k,), item) for k, item in enumerate(items))))
 
 
-def elementwise(draft: Draft, function: Callable[..., Any], *columns: Column) -> Column:
+def elementwise(builder: Draft, function: Callable[..., Any], *columns: Column) -> Column:
     """Lower an elementwise function, to one operation if the core has it."""
-    domains = [draft.finite(column.reference) for column in columns]
+    domains = [builder.finite(column.reference) for column in columns]
     if not isinstance(function, Elementary) or not function.agrees(domains):
-        return mapped(draft, function, columns)
+        return mapped(builder, function, columns)
     references = [column.reference for column in columns]
-    value = _masked(draft, function, references) or draft.apply(function.operator, *references)
-    return draft.column(value, [column.present for column in columns if column.present])
+    value = _masked(builder, function, references) or builder.apply(function.operator, *references)
+    return builder.column(value, [column.present for column in columns if column.present])
 
 
-def _masked(draft: Draft, function: Elementary, references: Sequence[str]) -> str | None:
+def _masked(builder: Draft, function: Elementary, references: Sequence[str]) -> str | None:
     """An unbounded number times a 0/1 mask as a choice, which has a construction at every length."""
     if function.operator is not Operator.MULTIPLY:
         return None
     for mask, number in (references, references[::-1]):
-        domain = draft.finite(mask)
-        if domain is not None and set(domain) <= {0, 1} and draft.finite(number) is None:
-            return draft.apply(Operator.CHOOSE, number, mask, draft.constant(0))
+        domain = builder.finite(mask)
+        if domain is not None and set(domain) <= {0, 1} and builder.finite(number) is None:
+            return builder.apply(Operator.CHOOSE, number, mask, builder.constant(0))
     return None
 
 

@@ -22,7 +22,7 @@ class Sequence(SOp):
     """An integer, a Boolean or a symbol at every position.
 
     Args:
-        make: Function that adds the operations of the sequence to a draft, given the lowered parts.
+        make: Function that adds the operations of the sequence to a builder, given the lowered parts.
         parts: The operand expressions.
     """
 
@@ -39,9 +39,9 @@ class Sequence(SOp):
         """The operand expressions."""
         return self._parts
 
-    def define(self, draft: Draft, *children: Any) -> Column:
+    def define(self, builder: Draft, *children: Any) -> Column:
         """Add the operations."""
-        return self._make(draft, *children)
+        return self._make(builder, *children)
 
     def operate(self, operator: Operator, *operands: object) -> Sequence:
         """Build an elementwise operation with the semantics of numpy arrays."""
@@ -100,7 +100,7 @@ def sequence(item: object) -> Sequence:
         case Sequence():
             return item
         case SOp():
-            return Sequence(lambda _draft, column: column, item)
+            return Sequence(lambda _builder, column: column, item)
         case list() | tuple():
             hint = "use causal.evaluate(function, xs), or build a program from the function"
         case Expression():
@@ -112,7 +112,7 @@ def sequence(item: object) -> Sequence:
 
 def pointwise(function: Callable[..., Any], *operands: object) -> Sequence:
     """Apply a function elementwise."""
-    return Sequence(lambda draft, *columns: elementwise(draft, function, *columns), *map(sequence, operands))
+    return Sequence(lambda builder, *columns: elementwise(builder, function, *columns), *map(sequence, operands))
 
 
 def integers(item: object) -> Sequence:
@@ -120,11 +120,11 @@ def integers(item: object) -> Sequence:
     return Sequence(_integral, sequence(item))
 
 
-def _integral(draft: Draft, column: Column) -> Column:
-    domain, kind = draft.finite(column.reference), draft.type(column.reference)
+def _integral(builder: Draft, column: Column) -> Column:
+    domain, kind = builder.finite(column.reference), builder.type(column.reference)
     rounded = isinstance(kind, Ratio) or any(is_number(value) and type(value) is not int for value in domain or ())
     if rounded and all(map(is_number, domain or ())):
-        return Column(draft.apply(Operator.TRUNCATE, column.reference))
+        return Column(builder.apply(Operator.TRUNCATE, column.reference))
     return column
 
 
@@ -133,11 +133,11 @@ def truth(item: object) -> Sequence:
     return Sequence(_true, sequence(item))
 
 
-def _true(draft: Draft, column: Column) -> Column:
-    domain = draft.finite(column.reference)
+def _true(builder: Draft, column: Column) -> Column:
+    domain = builder.finite(column.reference)
     if domain is not None and all(isinstance(value, bool) for value in domain):
         return column
-    return Column(draft.apply(Operator.UNEQUAL, column.reference, draft.constant(0)))
+    return Column(builder.apply(Operator.UNEQUAL, column.reference, builder.constant(0)))
 
 
 def chosen(condition: object, then: object, otherwise: object) -> Sequence:
@@ -145,10 +145,10 @@ def chosen(condition: object, then: object, otherwise: object) -> Sequence:
     return Sequence(_choose, truth(condition), integers(then), integers(otherwise))
 
 
-def _choose(draft: Draft, condition: Column, then: Column, otherwise: Column) -> Column:
-    return Column(draft.apply(Operator.CHOOSE, then.reference, condition.reference, otherwise.reference))
+def _choose(builder: Draft, condition: Column, then: Column, otherwise: Column) -> Column:
+    return Column(builder.apply(Operator.CHOOSE, then.reference, condition.reference, otherwise.reference))
 
 
 def positions() -> Sequence:
     """The position, counted from 0."""
-    return Sequence(lambda draft: Column(draft.add(core.Indices())))
+    return Sequence(lambda builder: Column(builder.add(core.Indices())))
