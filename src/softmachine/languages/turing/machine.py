@@ -41,7 +41,7 @@ class Verdict(StrEnum):
 
 @dataclass(frozen=True)
 class Rule:
-    """In ``state``, reading ``read``: write ``write``, move the heads by ``move``, go to ``next``. One entry per tape."""
+    """A transition: in ``state``, reading ``read``: write ``write``, move by ``move``, go to ``next``; one entry per tape."""
 
     state: str
     read: tuple[str, ...]

@@ -126,7 +126,9 @@ class _Reader:
     def _known_state(self, node: YamlNode) -> str:
         state = node.scalar("a state")
         if state not in self.table:
-            raise node.error(f"state {state!r} is not in the table", f"list it, possibly without instructions: {state}:")
+            raise node.error(
+                f"state {state!r} is not in the table", f"list it, possibly without instructions: {state}:"
+            )
         return state
 
     def _tape(self) -> Tape:
