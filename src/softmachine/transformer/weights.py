@@ -253,7 +253,7 @@ class Transformer:
 
     @property
     def attention(self) -> str:
-        """ "soft" if some head uses softmax, else "hard"."""
+        """Kind of attention: "soft" if some head uses softmax, else "hard"."""
         return "hard" if all(weighting.hard for weighting in self.weightings) else "soft"
 
     def __str__(self) -> str:

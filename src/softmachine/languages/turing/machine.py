@@ -41,7 +41,7 @@ class Verdict(StrEnum):
 
 @dataclass(frozen=True)
 class Rule:
-    """A transition: in ``state``, reading ``read``: write ``write``, move by ``move``, go to ``next``; one entry per tape."""
+    """A transition: in ``state``, reading ``read``, write ``write``, move by ``move`` and go to ``next`` (per tape)."""
 
     state: str
     read: tuple[str, ...]
