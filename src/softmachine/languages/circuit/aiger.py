@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import re
 
-from softmachine.languages.circuit import aiger_ascii, aiger_binary
+from softmachine.languages.circuit.aiger_ascii import read as read_ascii
+from softmachine.languages.circuit.aiger_binary import read as read_binary
 from softmachine.languages.circuit.circuit import Circuit
 from softmachine.languages.circuit.network import Basis, Network, used
 from softmachine.languages.circuit.simplify import as_network
@@ -28,7 +29,7 @@ def looks_like(text: str) -> bool:
 
 def parse(text: str, *, source: str = "<string>", name: str | None = None) -> Circuit:
     """Parse an AIGER file; the text of a binary file is its bytes decoded as Latin-1, one character per byte."""
-    graph = aiger_binary.read(text, source) if text.startswith(BINARY) else aiger_ascii.read(text, source)
+    graph = (read_binary if text.startswith(BINARY) else read_ascii)(text, source)
     return graph.circuit(name or name_of(source) or "circuit")
 
 

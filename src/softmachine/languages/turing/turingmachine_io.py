@@ -199,7 +199,7 @@ class _Reader:
                 raise key.error(f"unknown key {name!r} in an instruction", INSTRUCTIONS)
         moves = [name for name in entries if name in MOVES]
         if len(moves) != 1:
-            problem = f"moves {' and '.join(moves)}" if moves else "does not move the head"
+            problem = f"moves {' and '.join(moves)}" if moves else "has no move"
             raise node.error(f"this instruction {problem}", INSTRUCTIONS)
         write = entries["write"][1].scalar("the symbol to write") if "write" in entries else None
         if write == "":
