@@ -1,4 +1,4 @@
-"""AIGER format for and-inverter graphs: ASCII (``.aag``) and binary (``.aig``), told apart by the first word.
+"""AIGER format for and-inverter graphs: ASCII (``.aag``) and binary (``.aig``), distinguished by the first word.
 
 The header ``aag M I L O A`` gives the largest variable and the numbers of inputs, latches, outputs and ANDs; the lines
 after it are literals: 2v is variable v, 2v+1 its negation, 0 and 1 are constants. Names follow as ``i0 name`` and
