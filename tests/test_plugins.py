@@ -80,7 +80,9 @@ def test_other_packages_add_parts_and_break_nothing() -> None:
 def test_the_command_line_warns_once_of_what_cannot_be_used(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(Shelf, "problems", ["'rasp' of softmachine.formats (rasp) cannot be used: it is not of type Format"])
+    monkeypatch.setattr(
+        Shelf, "problems", ["'rasp' of softmachine.formats (rasp) cannot be used: it is not of type Format"]
+    )
     for lines in (["warning: 'rasp' of softmachine.formats (rasp) cannot be used: it is not of type Format"], []):
         assert main(["zoo", "palindrome"]) == 0
         assert capsys.readouterr().err.splitlines() == lines
