@@ -28,7 +28,7 @@ def test_of_work_of_minutes_it_is_said_how_long_it_takes() -> None:
 def test_more_than_ten_minutes_are_refused_and_the_message_says_how_to_get_them() -> None:
     with pytest.raises(EffortError, match="counting would take about 3 hours") as refused:
         allow(HOURS, hint="count less")
-    assert str(refused.value.hint) == "count less; to do it all the same: --yes (in Python: yes=True)"
+    assert str(refused.value.hint) == "count less; to run it anyway: --yes (in Python: yes=True)"
 
 
 def test_more_than_half_of_the_free_memory_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:

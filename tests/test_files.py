@@ -549,7 +549,7 @@ def test_a_list_of_moves_that_somebody_else_wrote_moves_nothing_elsewhere(tmp_pa
 def test_a_file_that_cannot_be_moved_back_is_kept(tmp_path: Path) -> None:
     scratch = scratch_folder(tmp_path, [["a.bin"], [], []])
     fill(tmp_path, {"a.bin": "mine"})
-    with pytest.raises(UsageError, match="what was there before is in"):
+    with pytest.raises(UsageError, match="the previous files are in"):
         recover(tmp_path)
     assert (tmp_path / "a.bin").read_text() == "mine"
     assert (scratch / "old" / "a.bin").read_text() == "old"

@@ -71,8 +71,8 @@ def test_other_packages_add_parts_and_break_nothing() -> None:
     assert shelf.get("lantern") == "green"
     assert shelf.get("shed") is None
     assert sorted(shelf.problems) == [
-        "'attic' of house.lamps (garden:LAMP) cannot be used: there is another one of this name",
-        "'re' of house.lamps (re) cannot be used: it is no str",
+        "'attic' of house.lamps (garden:LAMP) cannot be used: the name is taken",
+        "'re' of house.lamps (re) cannot be used: it is not of type str",
         "'shed' of house.lamps (shed:LAMP) cannot be used: RuntimeError: no power",
     ]
 
@@ -80,7 +80,9 @@ def test_other_packages_add_parts_and_break_nothing() -> None:
 def test_the_command_line_warns_once_of_what_cannot_be_used(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(Shelf, "problems", ["'rasp' of softmachine.formats (rasp) cannot be used: it is no Format"])
-    for lines in (["warning: 'rasp' of softmachine.formats (rasp) cannot be used: it is no Format"], []):
+    monkeypatch.setattr(
+        Shelf, "problems", ["'rasp' of softmachine.formats (rasp) cannot be used: it is not of type Format"]
+    )
+    for lines in (["warning: 'rasp' of softmachine.formats (rasp) cannot be used: it is not of type Format"], []):
         assert main(["zoo", "palindrome"]) == 0
         assert capsys.readouterr().err.splitlines() == lines

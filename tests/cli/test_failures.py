@@ -30,7 +30,7 @@ BAD_FILES = {
     "start.yaml": (b"blank: _\nstart state: z\ntable:\n  a:\n    _: R\n", "state 'z' is not in the table"),
     "target.yaml": (f"{HEADER}table:\n  a:\n    _: {{R: b}}\n".encode(), "state 'b' is not in the table"),
     "binary.yaml": (bytes(range(256)), "is not UTF-8 text"),
-    "nothing.yaml": (b"", "there is nothing in this document"),
+    "nothing.yaml": (b"", "the document is empty"),
     "unknown.txt": (b"Dear sir or madam,\nplease halt.\n", "cannot tell which format this is in"),
     "long.yaml": (b"# " + b"x" * (1 << 20), "long"),
 }

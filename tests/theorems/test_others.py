@@ -104,10 +104,10 @@ def test_ours_are_as_they_were(found: dict[str, Any]) -> None:
     ("name", "reason"),
     [
         ("broken", "RuntimeError: no power"),
-        ("chapter-8", "there is another of this name"),
+        ("chapter-8", "the name is taken"),
         ("older", "it is for version 0 of the interface, and this is version 1"),
-        ("nothing", "it is no Theorem"),
-        ("crasp", "there is another one of this name"),
+        ("nothing", "it is not of type Theorem"),
+        ("crasp", "the name is taken"),
     ],
 )
 def test_what_cannot_be_used_is_named_in_one_line(found: dict[str, Any], name: str, reason: str) -> None:

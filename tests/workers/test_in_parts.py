@@ -60,13 +60,13 @@ def test_a_process_that_is_killed_loses_nothing(tmp_path: Path) -> None:
 
 
 def test_a_crew_that_is_lost_again_and_again_is_given_up() -> None:
-    with pytest.raises(WorkersError, match="lost again and again, with the part from number 1 to"):
+    with pytest.raises(WorkersError, match="repeatedly lost, with the part from number 1 to"):
         swept(100, Threads(2, losing=1.0))
 
 
 def test_processes_that_die_at_once_are_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(in_parts, "LOSSES", 0)
-    with pytest.raises(WorkersError, match="lost again and again"):
+    with pytest.raises(WorkersError, match="repeatedly lost"):
         joined(list(parts(squares, 60, away=lambda: dies, crew=Eager(1))))
 
 
@@ -78,10 +78,10 @@ def test_other_weights_stay_in_their_process_and_that_is_told(monkeypatch: pytes
     monkeypatch.setattr(in_parts, "Processes", Threads)
     found = list(parts(squares, 50, away=lambda: differs, crew=crew, tell=told.append))
     assert joined(found) == [k * k for k in range(50)]
-    assert told == ["one process goes on alone: a worker has other weights"]
+    assert told == ["continuing in one process: a worker has other weights"]
     told.clear()
     assert joined(list(parts(squares, 9, crew=crew, tell=told.append))) == [k * k for k in range(9)]
-    assert told == ["one process goes on alone: what it works on cannot be written as text"]
+    assert told == ["continuing in one process: the source cannot be written as text"]
 
 
 def test_whoever_stops_listening_sends_the_crew_home() -> None:
@@ -122,7 +122,7 @@ def test_what_a_journal_has_is_not_done_again(tmp_path: Path) -> None:
 
 
 def test_workers_and_a_cluster_are_not_both_said() -> None:
-    with pytest.raises(UsageError, match="say one of them"):
+    with pytest.raises(UsageError, match="use only one of them"):
         crew_of(2, "tcp://nowhere:1")
     assert crew_of(1, None) is None
 

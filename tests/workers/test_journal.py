@@ -56,13 +56,13 @@ def _changed(line: int, change: Callable[[str], str]) -> Callable[[str], str]:
 @pytest.mark.parametrize(
     ("damage", "said"),
     [
-        (_changed(1, lambda line: line.replace("0.5", "0.4")), ":2: the journal is damaged: this line is not what"),
+        (_changed(1, lambda line: line.replace("0.5", "0.4")), ":2: the journal is damaged: the digest of this line"),
         (_changed(1, lambda _: "\n"), ":2: the journal is damaged"),
         (_changed(2, lambda line: f"{line[:-9]}\n"), ":3: the journal is damaged"),
         (_changed(0, lambda line: line.replace("squares", "cubes")), ":1: the journal is damaged"),
         (lambda text: text + text.splitlines(keepends=True)[1], ":4: the journal is damaged: number 0 was done before"),
         (_changed(1, lambda line: "[" * 100_000 + line), ":2: the journal is damaged"),
-        (_changed(0, lambda _: ""), "is not a journal of softmachine, and was left as it is"),
+        (_changed(0, lambda _: ""), "is not a journal of softmachine, and was left unchanged"),
         (lambda _: "", "is not a journal of softmachine"),
         (lambda _: "thesis\n", "is not a journal of softmachine"),
         (lambda text: text[:40], "is not a journal of softmachine"),

@@ -39,7 +39,7 @@ DESCRIPTIONS: Mapping[str, str] = {
     "Iterable[str]": "an iterable of symbols",
     "Iterable[object]": "an iterable",
 }
-"""What messages call a type; by default its name."""
+"""Descriptions of types in messages; the default is the type's name."""
 TESTS: Mapping[str, Callable[[Any], bool]] = {
     "None": lambda value: value is None,
     "bool": lambda value: isinstance(value, bool),
@@ -89,13 +89,13 @@ _signature = cache(signature)
 
 
 def _argument(name: str, value: Any, kinds: list[str], scope: Mapping[str, object]) -> object:
-    """An argument as the function takes it.
+    """Convert an argument to the form that the function takes.
 
     Raises:
-        UsageError: If it has none of the types, or is not valid for the one that it has.
+        UsageError: If it has none of the types, or is not valid for its type.
     """
     if isinstance(value, Iterator) and any(kind.startswith("Iterable") for kind in kinds):
-        value = tuple(value)  # it can be read once
+        value = tuple(value)  # an iterator can be consumed only once
     kind = next((each for each in kinds if _is_a(value, each, scope)), None)
     if kind == "int":
         return require_in_range(name, index(value), MIN_INTEGERS.get(name, 0))
@@ -127,7 +127,7 @@ def require_in_range(name: str, value: int, least: int) -> int:
 
 
 def _text_problem(text: str, is_path: bool) -> str:
-    """Why a text cannot be written, or no file can have this name; "" if nothing is wrong with it."""
+    """Why a text cannot be encoded, or used as a file name; "" if there is no problem."""
     # In the name of a file, these surrogates are bytes that are not UTF-8.
     found = SURROGATE.search(re.sub("[\udc80-\udcff]", "", text) if is_path else text)
     if found:
@@ -136,7 +136,7 @@ def _text_problem(text: str, is_path: bool) -> str:
 
 
 def show_value(value: object) -> str:
-    """A value in a message: short, and without the address of an object."""
+    """Format a value for a message: abbreviated, and without object addresses."""
     try:
         return clipped(_ADDRESS.sub("", repr(value)), 60)
     except Exception:  # an integer of too many digits, or an object whose repr fails
@@ -144,6 +144,6 @@ def show_value(value: object) -> str:
 
 
 def _either(kinds: Iterable[str]) -> str:
-    """Types for people: "a string, a Path or a Model"."""
+    """Describe alternative types: "a string, a Path or a Model"."""
     *others, last = (DESCRIPTIONS.get(kind, f"a {kind}") for kind in kinds if kind != "None")
     return f"{', '.join(others)} or {last}" if others else last

@@ -1,4 +1,4 @@
-"""What someone says against what should be said, piece by piece, up to the first difference."""
+"""Incremental comparison of a token stream with the expected one, up to the first difference."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 PIECE = 256
-"""So many tokens are taken at a time from those who have them one by one."""
+"""Tokens per chunk where the source yields them one by one."""
 
 
 @dataclass(frozen=True)
 class Difference:
-    """The first token that is not the right one.
+    """The first token that differs from the expected one.
 
     Args:
-        position: Its number, counted from 0: of a decoder, among the tokens that it says; of an encoder, the position.
-        said: The token; None if nothing more is said.
-        expected: What it should be; None if nothing more should be said, or anything would do.
+        position: Its index, counted from 0: among the emitted tokens for a decoder, the position for an encoder.
+        said: The emitted token; None if the output has ended.
+        expected: The expected token; None if the output should have ended, or is unconstrained here.
     """
 
     position: int
@@ -39,47 +39,47 @@ class Difference:
 
 
 class Comparison:
-    """What is said is compared as it comes; nothing is kept, and nothing is looked at after the first difference.
+    """Compares a token stream as it arrives; keeps no tokens and ignores those after the first difference.
 
     Args:
-        expected: What should be said, in pieces; None where anything will do. They are asked for when they are needed.
+        expected: The expected tokens, in chunks; None at unconstrained positions. The chunks are consumed lazily.
     """
 
     def __init__(self, expected: Iterable[Sequence[str | None]]) -> None:
         self.agreed = 0
-        """How many tokens were seen before the first difference."""
+        """Number of tokens before the first difference."""
         self.compared = 0
-        """How many of these had to be something."""
+        """Number of these at constrained positions."""
         self.difference: Difference | None = None
         self._coming = iter(expected)
         self._wanted: Sequence[str | None] = ()
 
     def see(self, said: Sequence[str]) -> None:
-        """More was said."""
+        """Compare further emitted tokens."""
         for piece in _pieces(said):
             rest: Sequence[str] = piece
             while len(rest) and self.difference is None:
                 rest = self._compare(rest)
 
     def close(self) -> None:
-        """Nothing more is said: nothing more should be."""
-        if self.difference is None and len(wanted := self._next()):
-            self.difference = Difference(self.agreed, None, wanted[0])
+        """End the stream; it is a difference if more tokens are expected."""
+        if self.difference is None and len(expected := self._next()):
+            self.difference = Difference(self.agreed, None, expected[0])
 
-    def _compare(self, said: Sequence[str]) -> Sequence[str]:
-        """Compare as much as is known of what should be said; what is left."""
-        wanted = self._next()
-        both = min(len(wanted), len(said))
-        same = _agreeing(wanted[:both], said[:both])
+    def _compare(self, emitted: Sequence[str]) -> Sequence[str]:
+        """Compare with the current chunk of expected tokens; returns the emitted tokens that remain."""
+        expected = self._next()
+        both = min(len(expected), len(emitted))
+        same = _agreeing(expected[:both], emitted[:both])
         self.agreed += same
-        self.compared += same - _free(wanted[:same])
-        self._wanted = wanted[same:]
+        self.compared += same - _free(expected[:same])
+        self._wanted = expected[same:]
         if same < both or not both:
-            self.difference = Difference(self.agreed, said[same], wanted[same] if both else None)
-        return said[same:]
+            self.difference = Difference(self.agreed, emitted[same], expected[same] if both else None)
+        return emitted[same:]
 
     def _next(self) -> Sequence[str | None]:
-        """What should be said next; nothing if there is no more."""
+        """The next expected tokens; empty at the end."""
         while not len(self._wanted):
             piece = next(self._coming, None)
             if piece is None:
@@ -89,7 +89,7 @@ class Comparison:
 
 
 def first_difference(expected: Iterable[str | None], said: Sequence[str]) -> Difference | None:
-    """The first token that differs, if any; None where anything will do."""
+    """The first difference, if any; expected tokens that are None match any token."""
     expected = tuple(expected)
     if len(expected) == len(said) and _agreeing(expected, said) == len(said):
         return None
@@ -100,7 +100,7 @@ def first_difference(expected: Iterable[str | None], said: Sequence[str]) -> Dif
 
 
 def in_pieces(tokens: Iterable[str | None]) -> Iterator[Sequence[str | None]]:
-    """Tokens in pieces; if no more can be had, those before are handed out first."""
+    """Split tokens into chunks; if the source raises, the tokens before are yielded first."""
     piece: list[str | None] = []
     try:
         for token in tokens:
@@ -114,31 +114,31 @@ def in_pieces(tokens: Iterable[str | None]) -> Iterator[Sequence[str | None]]:
     yield piece
 
 
-def _pieces(said: Sequence[str]) -> Iterator[Sequence[str]]:
-    if not isinstance(said, Codes):
-        return iter((said,))
-    return (Coded(part, said.names) for part in said.parts())
+def _pieces(emitted: Sequence[str]) -> Iterator[Sequence[str]]:
+    if not isinstance(emitted, Codes):
+        return iter((emitted,))
+    return (Coded(part, emitted.names) for part in emitted.parts())
 
 
-def _agreeing(wanted: Sequence[str | None], said: Sequence[str]) -> int:
-    """How many tokens of two sequences of one length agree before the first that does not."""
-    if isinstance(wanted, Coded) and isinstance(said, Coded):
-        same = _translation(tuple(wanted.names), tuple(said.names)).take(wanted.codes) == said.codes
+def _agreeing(expected: Sequence[str | None], emitted: Sequence[str]) -> int:
+    """The length of the common prefix of two sequences of the same length."""
+    if isinstance(expected, Coded) and isinstance(emitted, Coded):
+        same = _translation(tuple(expected.names), tuple(emitted.names)).take(expected.codes) == emitted.codes
         return len(same) if same.all() else int(same.argmin())
-    for at, (right, token) in enumerate(zip(wanted, said, strict=True)):
+    for at, (right, token) in enumerate(zip(expected, emitted, strict=True)):
         if right != token and right is not None:
             return at
-    return len(wanted)
+    return len(expected)
 
 
-def _free(wanted: Sequence[str | None]) -> int:
-    """How many tokens may be anything."""
-    return 0 if isinstance(wanted, Coded) else sum(token is None for token in wanted)
+def _free(expected: Sequence[str | None]) -> int:
+    """The number of unconstrained positions."""
+    return 0 if isinstance(expected, Coded) else sum(token is None for token in expected)
 
 
 @lru_cache(maxsize=8)
 def _translation(origin: tuple[str, ...], target: tuple[str, ...]) -> NDArray[np.int32]:
-    """For every number of one sequence the number that another has for the same token; -1 if it has none."""
+    """Map the codes of one vocabulary to those of another; -1 for tokens that the other lacks."""
     import numpy as np
 
     number = {name: code for code, name in enumerate(target)}

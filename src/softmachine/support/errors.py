@@ -1,7 +1,7 @@
-"""The one small family of exceptions that softmachine raises.
+"""Exceptions that softmachine raises, with source locations and fix-it hints.
 
-Every message says what is wrong, where, and what would be right. The command line prints it as it is
-and exits with status 2; nothing in the family ever needs a traceback to be understood.
+Every message gives the cause, the place and a remedy. The command line prints it without a traceback and exits with
+status 2.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Place:
-    """Where in a source something stands: a file (or "<string>"), a line and a column, counted from 1."""
+    """Location in a source: a file (or "<string>"), a line and a column, counted from 1."""
 
     source: str
     line: int | None = None
@@ -23,12 +23,11 @@ class Place:
 
 
 class Remedy:
-    """A hint that can be followed: options of the command, which are also arguments of the function.
+    """A fix-it hint: options of the command, which are also keyword arguments of the function.
 
     Args:
-        text: A sentence; ``{}`` stands for the options.
-        options: What to say, in place of what was said about it: names as in Python, and values; None for nothing,
-            False for a switch that is left out.
+        text: A sentence; ``{}`` is replaced by the options.
+        options: Options to set or replace: names as in Python, and values; None removes an option, and False a switch.
     """
 
     def __init__(self, text: str = "{}", **options: str | int | None) -> None:
@@ -37,7 +36,7 @@ class Remedy:
 
     @property
     def arguments(self) -> tuple[str, ...]:
-        """What to write on the command line."""
+        """The options as command-line arguments."""
         given = {name: value for name, value in self.options.items() if value is not None and value is not False}
         named = ((f"--{name.replace('_', '-')}", str(value)) for name, value in given.items())
         return tuple(part for option in named for part in (option if option[1] != "True" else option[:1]))
@@ -47,12 +46,12 @@ class Remedy:
 
 
 class SoftmachineError(Exception):
-    """Base of the family.
+    """Base class of all exceptions of softmachine.
 
     Args:
-        message: What is wrong, in one or two sentences.
-        place: Where it is wrong, if it is in a source text.
-        hint: What would be right.
+        message: The problem, in one or two sentences.
+        place: Its location, if it is in a source text.
+        hint: A remedy.
     """
 
     def __init__(self, message: str, *, place: Place | None = None, hint: str | Remedy | None = None) -> None:
@@ -67,26 +66,26 @@ class SoftmachineError(Exception):
         return f"{where}{self.message}{hint}"
 
     def __reduce__(self) -> tuple[object, ...]:
-        """What a worker of another process sends home: all attributes, whatever the constructor takes."""
+        """Pickle all attributes, independent of the constructor's signature, for errors raised in worker processes."""
         return _empty, (type(self),), {**vars(self), "args": self.args}
 
 
 def _empty(kind: type[SoftmachineError]) -> SoftmachineError:
-    """An error of a kind, before anything is said in it."""
+    """Create an error without calling its constructor, for unpickling."""
     return kind.__new__(kind)
 
 
 class SourceError(SoftmachineError):
-    """A source cannot be read: no such file, an unknown format, a syntax error."""
+    """A source cannot be parsed: missing file, unknown format, or syntax error."""
 
 
 class InvalidError(SoftmachineError):
-    """A machine, formula or program is well written but breaks the rules of its language.
+    """A machine, formula or program is syntactically correct but violates the rules of its language.
 
     Args:
-        what: What is invalid, e.g. "Turing machine 'palindrome'".
-        problems: Everything that is wrong with it, one sentence each, with what to write instead.
-        place: Where it was defined.
+        what: The invalid object, e.g. "Turing machine 'palindrome'".
+        problems: All problems, one sentence each, with a remedy.
+        place: Location in the source.
     """
 
     def __init__(self, what: str, problems: Sequence[str], *, place: Place | None = None) -> None:
@@ -96,25 +95,25 @@ class InvalidError(SoftmachineError):
 
 
 class InputError(SoftmachineError):
-    """An input word has a symbol that the alphabet lacks, or the wrong shape."""
+    """An input has a symbol that is not in the alphabet, or the wrong shape."""
 
 
 class UsageError(SoftmachineError):
-    """A command or function was called with arguments that do not go together."""
+    """A command or function was called with invalid or incompatible arguments."""
 
 
-MORE = "make it for more: {}"
-"""What is said of a longer context."""
+MORE = "increase the context: {}"
+"""Default hint of `OutgrownError`."""
 
 
 class OutgrownError(InputError, UsageError):
-    """Something does not fit into the length that weights are made for.
+    """An input or output does not fit into the context that the weights are built for.
 
     Args:
-        message: What does not.
-        context: The length that would do, if it is known.
-        hint: What would be right, if the context does not say it.
-        how: What is said of the length that would do.
+        message: The problem.
+        context: A context that suffices, if known.
+        hint: The hint if ``context`` is None.
+        how: The hint if ``context`` is given; ``{}`` is replaced by the option.
     """
 
     def __init__(
@@ -130,7 +129,7 @@ class OutgrownError(InputError, UsageError):
 
 
 class EffortError(SoftmachineError):
-    """Work would take very long or very much memory, so it was not begun; whoever wants it all the same says yes."""
+    """The estimated time or memory exceeds the limit, so the work was not started; ``yes=True`` overrides it."""
 
 
 class ConstructionError(SoftmachineError):
@@ -138,28 +137,28 @@ class ConstructionError(SoftmachineError):
 
 
 class BrokenPromiseError(SoftmachineError):
-    """A promise of a theorem about its signals does not hold on some input."""
+    """An assertion of a theorem about its signals is violated on some input."""
 
 
 class PrecisionError(SoftmachineError):
-    """An arithmetic cannot tell apart two numbers that differ and decide the run; going on would be a guess."""
+    """The precision of an arithmetic does not suffice to compare two numbers on which the output depends."""
 
 
 class AmbiguousTokenError(SoftmachineError):
-    """Two next tokens have the same logit: the model does not say which one comes."""
+    """Two next tokens have the same maximal logit, so the output is undefined."""
 
 
 class StuckError(SoftmachineError):
-    """A run cannot go on: the program does not say what comes next."""
+    """A run cannot continue: the program does not define the next token."""
 
 
 class PartedError(SoftmachineError):
-    """What a model says is not a run of the source that it was made for: the message says where they part."""
+    """The model's output differs from the reference interpreter's; the message gives the position."""
 
 
 class WorkersError(SoftmachineError):
-    """Workers of a sweep are lost, or cannot do what they are asked for."""
+    """Workers of a sweep were lost, or cannot do their task."""
 
 
 class MismatchError(WorkersError):
-    """A worker has another version, or makes other weights of the same source."""
+    """A worker has another version of softmachine, or compiles the same source to different weights."""

@@ -1,7 +1,7 @@
-"""Before long work: what it will take, and a refusal if that is too much and nobody said yes.
+"""Cost estimates of expensive work, which is refused above a limit unless the caller has allowed it.
 
-Whoever is about to work says what it takes and calls :func:`allow`. Who asked for the work says yes, or not, once and
-for all that it comes to: ``with consent(yes=True): …``. There is no other way to go on after a refusal.
+Code that is about to do expensive work passes an estimate to :func:`allow`. A caller allows all work inside a block by
+``with consent(yes=True): …``; there is no other override.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from softmachine.support.memory import free_memory
 from softmachine.support.progress import Tell, nobody
 
 MOST_SECONDS = 600.0
-"""Longer work is refused."""
+"""Maximum seconds of work that is not explicitly allowed."""
 MOST_MEMORY = 0.5
-"""Work that needs more than this part of the free memory is refused."""
+"""Maximum fraction of the free memory used by work that is not explicitly allowed."""
 WORTH_SAYING = 10.0
-"""Of work that takes so many seconds it is said how long it takes."""
+"""Minimum seconds of work whose estimate is reported."""
 SOON = 0.4
-"""After so many seconds of work on many things it is asked how long all of them take."""
-ALL_THE_SAME = "to do it all the same: {} (in Python: yes=True)"
+"""Seconds of work after which the total time is extrapolated."""
+ALL_THE_SAME = "to run it anyway: {} (in Python: yes=True)"
 
 Item = TypeVar("Item")
 _UNITS = (("second", 1.0), ("minute", 60.0), ("hour", 3600.0), ("day", 86400.0), ("year", 31557600.0))
@@ -34,12 +34,12 @@ _UNITS = (("second", 1.0), ("minute", 60.0), ("hour", 3600.0), ("day", 86400.0),
 
 @dataclass(frozen=True)
 class Estimate:
-    """What work will take.
+    """Estimated cost of a piece of work.
 
     Args:
         what: The work, such as "checking 2,047 inputs".
-        seconds: How long it takes, within a factor of about 3.
-        memory: How many bytes it needs.
+        seconds: Run time, within a factor of about 3.
+        memory: Memory in bytes.
     """
 
     what: str
@@ -64,11 +64,11 @@ _given: ContextVar[_Consent] = ContextVar("consent", default=_NOBODY_SAID_YES)
 
 @contextmanager
 def consent(yes: bool, tell: Tell | None = None) -> Iterator[None]:
-    """Whether what is done inside may take as long as it likes; who said yes around it said it for this, too.
+    """Allow expensive work inside the block; a permission of an enclosing block still applies.
 
     Args:
-        yes: Whether it may.
-        tell: Is told how long work will take that is not short.
+        yes: Whether expensive work is allowed.
+        tell: Callback for the estimates of work that is not short.
     """
     around = _given.get()
     token = _given.set(_Consent(yes or around.yes, tell or around.tell))
@@ -79,19 +79,19 @@ def consent(yes: bool, tell: Tell | None = None) -> Iterator[None]:
 
 
 def consented() -> bool:
-    """Whether who asked for what is being done said yes to all of it."""
+    """Whether expensive work is allowed here."""
     return _given.get().yes
 
 
 def allow(estimate: Estimate, hint: str | None = None) -> None:
-    """Go on with work; tell those who want to know how long it takes, if that is long.
+    """Check that work is affordable or allowed; reports its estimate if it takes long.
 
     Args:
-        estimate: What it takes.
-        hint: What would take less, if something is known.
+        estimate: The estimate.
+        hint: A cheaper alternative, if one is known.
 
     Raises:
-        EffortError: If it takes more than ten minutes or half of the free memory, and nobody said yes.
+        EffortError: If it takes more than ten minutes or half of the free memory, and is not allowed.
     """
     free = free_memory() if estimate.memory else None
     crowded = free is not None and estimate.memory > MOST_MEMORY * free
@@ -105,19 +105,19 @@ def allow(estimate: Estimate, hint: str | None = None) -> None:
 
 
 def mention(sentence: str) -> None:
-    """Tell those who want to know how long work takes something that is no reason to refuse it."""
+    """Report a sentence about the cost of work that is not refused."""
     _given.get().tell(sentence)
 
 
 class Foresight:
-    """How long work on many things takes, judged once, soon after it began.
+    """Extrapolates the run time of work on many items, once, soon after it began.
 
     Args:
-        total: How many things there are.
+        total: The number of items.
         what: The work.
-        later: How many seconds a later thing takes, where they take longer than the first ones; it may try some.
-        hint: What would take less.
-        hands: How many will work on them at the same time.
+        later: Measures the seconds of a later item, if later items take longer than the first ones.
+        hint: A cheaper alternative.
+        hands: The number of parallel workers.
     """
 
     def __init__(
@@ -132,10 +132,10 @@ class Foresight:
         self._began, self._asked = time.perf_counter(), False
 
     def judge(self, done: int) -> None:
-        """Allow all of it or not, once some of it was done; nothing happens before there is anything to judge by.
+        """Extrapolate and check the total time, once enough time has passed; ``done`` items are finished.
 
         Raises:
-            EffortError: If it takes too long and nobody said yes.
+            EffortError: If it takes too long and is not allowed.
         """
         spent = time.perf_counter() - self._began
         if not done or self._asked or spent <= SOON:
@@ -148,16 +148,16 @@ class Foresight:
 
 
 def foreseen(items: Iterable[Item], total: float, what: str, hint: str | None = None) -> Iterator[Item]:
-    """The items one by one, to work on; soon it is known how long all of them take, and that is allowed or not.
+    """Yield the items, and soon after the start check the extrapolated total time.
 
     Args:
-        items: What to work on.
-        total: How many there are.
+        items: The items to work on.
+        total: Their number.
         what: The work.
-        hint: What would take less.
+        hint: A cheaper alternative.
 
     Raises:
-        EffortError: Soon, if it takes too long and nobody said yes.
+        EffortError: Soon after the start, if it takes too long and is not allowed.
     """
     foresight = Foresight(total, what, hint=hint)
     for done, item in enumerate(items):
@@ -166,19 +166,19 @@ def foreseen(items: Iterable[Item], total: float, what: str, hint: str | None = 
 
 
 def duration(seconds: float) -> str:
-    """How long something takes, for people: "40 seconds", "3 hours", "2,000 years", "10^15 years"."""
+    """Format a duration: "40 seconds", "3 hours", "2,000 years", "10^15 years"."""
     unit, worth = next((each for each in reversed(_UNITS) if seconds >= 1.5 * each[1]), _UNITS[0])
     return _about(seconds / worth, unit)
 
 
 def size(count: float) -> str:
-    """So many bytes, for people."""
+    """Format a number of bytes: "512 B", "1.5 GB"."""
     steps = min(int(math.log10(max(count, 1))) // 3, 6)
     return f"{count / 1000**steps:.{0 if count >= 10 * 1000**steps or not steps else 1}f} {' kMGTPE'[steps].strip()}B"
 
 
 def _about(count: float, unit: str) -> str:
-    """A number of units, with as many digits as an estimate is good for."""
+    """Format a number of units, rounded to the accuracy of an estimate."""
     if count >= 1e6:
         return f"10^{round(math.log10(count)) if math.isfinite(count) else 300} {unit}s"
     rounded = round(count) if count < 10 else round(count, 1 - math.floor(math.log10(count)))

@@ -1,4 +1,4 @@
-"""Pictures in files: matplotlib where it is installed, PNG or SVG, and nothing is overwritten."""
+"""Matplotlib figures written to new PNG or SVG files."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ MARKERS = "os^Dvp*"
 
 
 class Style(TypedDict):
-    """How a curve is drawn."""
+    """Line style of a curve."""
 
     linewidth: float
     markersize: float
@@ -27,9 +27,9 @@ class Style(TypedDict):
 
 
 def styles(count: int) -> list[Style]:
-    """How to draw curves so that those that coincide are told apart: each is thinner than those below it.
+    """Line styles that keep coinciding curves distinguishable: each curve is thinner than those below it.
 
-    Of curves that lie upon each other one sees the wider ones at both sides of the thinner ones.
+    Where curves coincide, the wider ones are visible on both sides of the thinner ones.
     """
     widths = [1.5 + 1.8 * below for below in reversed(range(count))]
     return [
@@ -39,10 +39,10 @@ def styles(count: int) -> list[Style]:
 
 
 def require_picture(file: Path) -> None:
-    """Complain before the work, not after it, if a picture cannot be drawn or written.
+    """Check, before the work starts, that a figure can be drawn and written.
 
     Raises:
-        UsageError: If matplotlib is missing, or the file exists or has another ending.
+        UsageError: If matplotlib is missing, or the file exists or has another suffix.
     """
     if file.suffix.lower() not in (".png", ".svg"):
         raise UsageError(f"{file} should end in .png or .svg")
@@ -53,10 +53,10 @@ def require_picture(file: Path) -> None:
 
 @contextmanager
 def picture(file: Path, width: float, height: float) -> Iterator[Figure]:
-    """A figure of matplotlib to draw on, so many inches wide and high; it is written to the file at the end.
+    """A matplotlib figure of a width and height in inches, which is written to the file on exit.
 
     Raises:
-        UsageError: If matplotlib is missing, or the file exists, has another ending or cannot be written.
+        UsageError: If matplotlib is missing, or the file exists, has another suffix or cannot be written.
     """
     require_picture(file)
     from matplotlib.backends.backend_agg import FigureCanvasAgg

@@ -1,18 +1,19 @@
-"""The only module that writes files and folders: whole or not at all, and never in the place of something else.
+"""Atomic writing of files and folders, without overwriting; the only module that writes.
 
 ``tests/test_files.py`` reads the syntax tree of every other module and rejects any other way of writing.
 
-**Whole or not at all.** Content goes into a scratch folder beside its target (``.softmachine.`` and eight random
-characters), is flushed to disk, and is moved into place by one system call: a hard link where nothing may be replaced,
-a rename otherwise. Libraries that write files themselves write into the scratch folder (:func:`new_file`,
-:func:`new_folder`). A process that is killed leaves the old file or the whole new one, and perhaps its scratch folder.
+**Atomicity.** Content is written to a scratch folder beside its target (``.softmachine.`` and eight random
+characters), flushed to disk, and moved into place by one system call: a hard link where nothing may be replaced, a
+rename otherwise. Libraries that write files themselves write into the scratch folder (:func:`new_file`,
+:func:`new_folder`). A process that is killed leaves the old file or the complete new one, and possibly its scratch
+folder.
 
-**Folders that exist** keep their inode, links to them and the files of others, so that replacing our files in them
-takes several moves. They are listed in the scratch folder before the first one is made. Whoever finds such a list that
-belongs to no running process undoes its moves (:func:`recover`), as SQLite does with a hot journal.
+**Existing folders** keep their inode, links to them and files that softmachine did not write, so replacing
+softmachine's files in them takes several moves. The moves are listed in the scratch folder before the first one is
+made. A list that belongs to no running process is rolled back (:func:`recover`), as SQLite does with a hot journal.
 
-**Append-only files** (:class:`Log`) are the exception to scratch folders: every line is flushed before the next one is
-written. What follows the last line feed was torn by a crash; it is ignored, and overwritten by the next line.
+**Append-only files** (:class:`Log`) do not use scratch folders: every line is flushed before the next one is written.
+Data after the last line feed is an incomplete write; it is ignored, and overwritten by the next line.
 """
 
 from __future__ import annotations
@@ -28,23 +29,23 @@ from pathlib import Path, PurePosixPath
 from softmachine.support.errors import Remedy, UsageError
 
 MARK = "softmachine.json"
-"""The file that makes a folder one of ours: the first to be moved out, and the last to be moved in."""
+"""The file that identifies a folder written by softmachine: the first to be moved out, and the last to be moved in."""
 AWAY = "move it away, or choose another folder"
 SCRATCH, _NEW, _OLD, _MOVES = ".softmachine.", "new", "old", "moves.json"
-"""How the names of scratch folders begin, and what they hold: new files, old files, and the list of moves."""
+"""Prefix of scratch folders, and their contents: new files, old files, and the list of moves."""
 
 
 def require_new(path: Path, *, force: bool | None = None) -> None:
-    """Complain before the work, not after it, if there is something already, or no folder for it.
+    """Check, before the work starts, that a file can be created: the path is free and its folder exists.
 
     Args:
         path: The file.
-        force: Whether a file that is there may be replaced; None if nobody can ask for that.
+        force: Whether an existing file may be replaced; None if the command has no such option.
 
     Raises:
-        UsageError: If so.
+        UsageError: If it cannot.
     """
-    if os.path.lexists(path) and not (force and path.is_file()):  # a link that leads nowhere is something too
+    if os.path.lexists(path) and not (force and path.is_file()):  # dangling links count as existing
         hints = {None: "choose another name", True: "only files are replaced"}
         hint = Remedy("choose another name, or {} to replace it", force=True) if force is False else hints[force]
         raise UsageError(f"{path} exists already", hint=hint)
@@ -57,11 +58,11 @@ def write(path: Path, content: str | bytes | Iterable[str | bytes | memoryview],
 
     Args:
         path: The file.
-        content: What it holds.
-        force: Whether a file that is there is replaced.
+        content: The content.
+        force: Whether an existing file is replaced.
 
     Raises:
-        UsageError: If something is there, or the file cannot be written.
+        UsageError: If the path exists, or the file cannot be written.
     """
     with new_file(path, force=force) as scratch, scratch.open("wb") as file:
         for part in (content,) if isinstance(content, str | bytes) else content:
@@ -80,14 +81,14 @@ def require_suffix(path: Path, *suffixes: str) -> None:
 
 @contextmanager
 def new_file(path: Path, *, force: bool | None = None) -> Iterator[Path]:
-    """A name to write to; the file written there gets its own name at the end, if nothing has that by then.
+    """A scratch path to write to; the file is moved to its target on exit, if the target is still free.
 
     Args:
-        path: The file.
-        force: Whether a file that is there is replaced; if it is a link, the file that the link leads to.
+        path: The target.
+        force: Whether an existing file is replaced; of a link, the file that it refers to.
 
     Raises:
-        UsageError: If something is there, or the file cannot be written.
+        UsageError: If the target exists, or the file cannot be written.
     """
     place = Path(os.path.realpath(path)) if force else path
     with reporting(path):
@@ -98,24 +99,24 @@ def new_file(path: Path, *, force: bool | None = None) -> Iterator[Path]:
             _sync(made)
             require_new(path, force=force)
             try:
-                made.replace(place) if force else place.hardlink_to(made)  # a link fails if something is there
+                made.replace(place) if force else place.hardlink_to(made)  # a hard link fails if the target exists
             except OSError as error:
                 if force or isinstance(error, FileExistsError):
                     raise
-                made.replace(place)  # there are file systems without links
+                made.replace(place)  # file systems without hard links
             _sync(place.parent)
 
 
 @contextmanager
 def new_folder(folder: Path, own: Callable[[], Iterable[str]] = tuple) -> Iterator[Path]:
-    """An empty folder to fill; if all goes well, its files take their place at the end, else nothing is left of them.
+    """An empty scratch folder to fill; its files are moved to the target on exit, or removed if an error occurs.
 
     Args:
-        folder: The folder; missing folders above it are made.
-        own: Is called before files of a folder that exists are replaced: those that may go. It raises if none may.
+        folder: The target; missing parents are created.
+        own: Called before files of an existing folder are replaced; returns those that may be removed, or raises.
 
     Raises:
-        UsageError: If a file that may not go has a name that is needed, or the folder cannot be written.
+        UsageError: If a file that may not be removed is in the way, or the folder cannot be written.
     """
     place = Path(os.path.realpath(folder))
     made = [parent for parent in place.parents if not parent.exists()]
@@ -132,7 +133,7 @@ def new_folder(folder: Path, own: Callable[[], Iterable[str]] = tuple) -> Iterat
                 if exists:
                     _exchange(folder, scratch, list(own()))
                 else:
-                    new.rename(place)  # fails if something else than an empty folder is there by now
+                    new.rename(place)  # fails if the target is not an empty folder by now
                     _sync(place.parent)
             made.clear()
         finally:
@@ -140,11 +141,11 @@ def new_folder(folder: Path, own: Callable[[], Iterable[str]] = tuple) -> Iterat
 
 
 temporary_folder = tempfile.TemporaryDirectory
-"""A folder for files that nobody keeps."""
+"""A temporary folder, removed on exit."""
 
 
 def make_folder(folder: Path, mode: int = 0o777) -> None:
-    """Make a folder and those above it, unless it is there.
+    """Create a folder and its parents, unless it exists.
 
     Raises:
         UsageError: If that is not possible.
@@ -154,17 +155,17 @@ def make_folder(folder: Path, mode: int = 0o777) -> None:
 
 
 def remove(path: Path) -> None:
-    """Remove a file of ours, if it is there."""
+    """Remove a file that softmachine wrote, if it exists."""
     path.unlink(missing_ok=True)
 
 
 def recover(folder: Path) -> None:
-    """Undo the replacement of files in a folder that was interrupted because its process was killed.
+    """Roll back the replacement of files in a folder that was interrupted because its process was killed.
 
-    Nothing is done where the system cannot tell whether the process still runs.
+    Does nothing where the system cannot tell whether the process is still running.
 
     Raises:
-        UsageError: If that is not possible; it says where the files are.
+        UsageError: If that is not possible; the message gives the path of the files.
     """
     if not os.path.isdir(folder):  # noqa: PTH112  unlike Path.is_dir, it takes any text for a path
         return
@@ -181,7 +182,7 @@ class Log:
 
     Args:
         path: The file.
-        first: Its first line, if it has to be made.
+        first: Its first line, if it does not exist.
 
     Raises:
         UsageError: If it cannot be written, or another process writes to it.
@@ -202,7 +203,7 @@ class Log:
             raise
 
     def lines(self) -> Iterator[bytes]:
-        """The lines, each with its line feed; without what a crash has torn."""
+        """The complete lines, each with its line feed; an incomplete last line is ignored."""
         with reporting(self.path), self.path.open("rb") as file:
             for line in file:
                 if not line.endswith(b"\n"):
@@ -210,10 +211,10 @@ class Log:
                 yield line
 
     def append(self, line: bytes) -> None:
-        """Add a line that ends in a line feed, after the last whole line; when this returns, it is on disk.
+        """Append a line that ends in a line feed, after the last complete line; on return, it is on disk.
 
         Raises:
-            UsageError: If it cannot be written; then it is not in the file, or it is torn.
+            UsageError: If it cannot be written; then it is missing from the file, or incomplete.
         """
         with reporting(self.path):
             handle, left = self._file.fileno(), memoryview(line)
@@ -225,13 +226,13 @@ class Log:
         self._end += len(line)
 
     def close(self) -> None:
-        """Let others write to it."""
+        """Close the file and release its lock."""
         self._file.close()
 
 
 @contextmanager
 def reporting(path: Path) -> Iterator[None]:
-    """Report errors of the system as errors of the request; those in a scratch folder are reported for its target."""
+    """Convert `OSError` to `UsageError`; errors in a scratch folder are reported for its target."""
     try:
         yield
     except OSError as error:
@@ -242,7 +243,7 @@ def reporting(path: Path) -> Iterator[None]:
 
 @contextmanager
 def _scratch(parent: Path) -> Iterator[Path]:
-    """A locked scratch folder with an empty folder ``new`` in it; it is removed at the end."""
+    """A locked scratch folder with an empty folder ``new`` in it; it is removed on exit."""
     scratch = Path(tempfile.mkdtemp(prefix=SCRATCH, dir=parent))
     with _opened(scratch) as handle:
         _lock(handle)
@@ -255,7 +256,7 @@ def _scratch(parent: Path) -> Iterator[Path]:
 
 @contextmanager
 def _opened(path: Path) -> Iterator[int]:
-    """The descriptor of a file or folder; Windows has none of folders."""
+    """The descriptor of a file or folder; Windows has no descriptors of folders."""
     folder = path.is_dir()
     handle = os.open(os.devnull if folder and os.name == "nt" else path, os.O_RDONLY if folder else os.O_RDWR)
     try:
@@ -265,7 +266,7 @@ def _opened(path: Path) -> Iterator[int]:
 
 
 def _lock(handle: int) -> bool | None:
-    """Whether the lock of a file could be had; None where the system or the file system has no locks."""
+    """Whether the lock of a file was acquired; None where the system or the file system has no locks."""
     try:
         import fcntl
 
@@ -278,16 +279,16 @@ def _lock(handle: int) -> bool | None:
 
 
 def _sync(path: Path) -> None:
-    """Flush a file or the entries of a folder to disk; there are systems that cannot do so with folders."""
+    """Flush a file or the entries of a folder to disk; not every system supports the latter."""
     with suppress(OSError) if path.is_dir() else nullcontext(), _opened(path) as handle:
         os.fsync(handle)
 
 
 def _exchange(folder: Path, scratch: Path, own: list[str]) -> None:
-    """Move our files out of a folder, and the new ones in.
+    """Move softmachine's files out of a folder, and the new ones in.
 
     Raises:
-        UsageError: If something is in the way.
+        UsageError: If another file is in the way.
     """
     place = scratch.parent
     gone = sorted(own, key=lambda name: not name.endswith(MARK))
@@ -305,10 +306,10 @@ def _exchange(folder: Path, scratch: Path, own: list[str]) -> None:
 
 
 def _discard(scratch: Path) -> None:
-    """Remove a scratch folder, after undoing the moves that it lists; each of them may have been made or not.
+    """Remove a scratch folder, after undoing the moves that it lists, each of which may or may not have happened.
 
     Raises:
-        UsageError: If a file that was there before cannot be moved back.
+        UsageError: If a previous file cannot be moved back.
     """
     place, listed = scratch.parent, scratch / _MOVES
     if listed.exists():
@@ -323,16 +324,16 @@ def _discard(scratch: Path) -> None:
                     target.replace(source)
             _unmake(place / name for name in missing)
         if (scratch / _OLD).exists() and _files(scratch / _OLD):
-            raise UsageError(f"cannot write {place}", hint=f"what was there before is in {scratch / _OLD}")
+            raise UsageError(f"cannot write {place}", hint=f"the previous files are in {scratch / _OLD}")
         _finish(scratch, moves)
     shutil.rmtree(scratch, ignore_errors=True)
 
 
 def _moves(scratch: Path, gone: list[str], come: list[str], missing: list[str]) -> list[tuple[Path, Path]]:
-    """What is moved, and where to, after the missing folders are made.
+    """The moves (source, target), after the missing folders are created.
 
     Raises:
-        ValueError: If a path is not inside of the folder: a list that somebody else wrote moves nothing elsewhere.
+        ValueError: If a path is outside the folder, so that a forged list cannot move files elsewhere.
     """
     place, new, old = scratch.parent, scratch / _NEW, scratch / _OLD
     moves = [(place / name, old / name) for name in gone] + [(new / name, place / name) for name in come]
@@ -343,7 +344,7 @@ def _moves(scratch: Path, gone: list[str], come: list[str], missing: list[str]) 
 
 
 def _finish(scratch: Path, moves: Iterable[tuple[Path, Path]]) -> None:
-    """Let the moves that were made be the last word: on disk first, then without their list."""
+    """Commit the moves: flush them to disk, then remove their list."""
     for parent in {path.parent for move in moves for path in move if path.parent.is_dir()}:
         _sync(parent)
     (scratch / _MOVES).unlink()
@@ -355,12 +356,12 @@ def _files(folder: Path) -> list[str]:
 
 
 def _above(names: Iterable[str]) -> set[PurePosixPath]:
-    """The folders that files are in, without the outermost."""
+    """The parent folders of files, without the root."""
     return {part for name in names for part in PurePosixPath(name).parents[:-1]}
 
 
 def _require_room(folder: Path, come: Iterable[str], gone: Collection[str]) -> None:
-    """Complain if something that is not ours would be in the way of the new files."""
+    """Check that no file that softmachine did not write is in the way of the new files."""
     for name in map(PurePosixPath, come):
         for part in (*name.parents[:-1], name):
             blocked = part == name or (folder / part).is_symlink() or not (folder / part).is_dir()
@@ -369,7 +370,7 @@ def _require_room(folder: Path, come: Iterable[str], gone: Collection[str]) -> N
 
 
 def _unmake(folders: Iterable[Path]) -> None:
-    """Remove folders that are empty, the deepest first."""
+    """Remove the folders that are empty; the deepest come first."""
     for folder in folders:
         with suppress(OSError):
             folder.rmdir()

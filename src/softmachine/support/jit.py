@@ -1,4 +1,4 @@
-"""Loops as machine code. Importing this takes long, so that it is done where a run is long, too."""
+"""JIT compilation by numba, cached on disk. Importing it is slow, so import it only for long runs."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ Loop = TypeVar("Loop", bound=Callable[..., int | None])
 
 
 def machine_code(loop: Loop) -> Loop:
-    """The loop as machine code, kept on disk where there is a place for it."""
+    """Compile a loop to machine code, cached on disk if a writable cache exists."""
     try:
         compiled: Loop = numba.njit(cache=True)(loop)
     except RuntimeError:  # neither the package's folder nor the user's cache can be written to

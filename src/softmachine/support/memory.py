@@ -1,4 +1,4 @@
-"""How much memory is there: what this process may still take, as the system, its container and its limits say."""
+"""Free memory of this process, according to the system, its control groups and its resource limits."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from pathlib import Path
 
 _CGROUPS = Path("/sys/fs/cgroup")
 _V1, _V2 = ("limit_in_bytes", "usage_in_bytes", "total_inactive_file"), ("max", "current", "inactive_file")
-"""What control groups call their limit, what is used of it, and the part of that which is given back on demand."""
+"""File names of the limit, the usage and the reclaimable part of it, in cgroup versions 1 and 2."""
 
 
 def free_memory() -> int | None:
-    """The bytes that can be had without swapping: the least that any authority says; None if none says anything."""
+    """The bytes that can be allocated without swapping: the minimum of all known limits; None if none is known."""
     return min((max(found, 0) for found in _limits()), default=None)
 
 
 def _limits() -> Iterator[int]:
-    """What the system has, what every control group above this process leaves, and what its own limit leaves."""
+    """The free memory of the system, of every enclosing control group, and within the process's own limit."""
     yield from _available()
     for folder, names in _control_groups():
         yield from _left(folder, *names)
@@ -25,7 +25,7 @@ def _limits() -> Iterator[int]:
 
 
 def _available() -> Iterator[int]:
-    """What the system could give without swapping; where it does not say, what it leaves unused, or all it has."""
+    """The available memory of the system; where unknown, its unused memory, or its total memory."""
     for line in _lines(Path("/proc/meminfo")):
         if line.startswith("MemAvailable:"):
             yield int(line.split()[1]) << 10
@@ -37,7 +37,7 @@ def _available() -> Iterator[int]:
 
 
 def _control_groups() -> Iterator[tuple[Path, tuple[str, str, str]]]:
-    """The folders of the control groups that this process is in, from the inside out, with what things are called."""
+    """The folders of the control groups of this process, innermost first, with the names of their files."""
     for line in _lines(Path("/proc/self/cgroup")):
         _, controllers, path = line.split(":", 2)
         top, names = (_CGROUPS, _V2) if not controllers else (_CGROUPS / "memory", _V1)
@@ -47,7 +47,7 @@ def _control_groups() -> Iterator[tuple[Path, tuple[str, str, str]]]:
 
 
 def _left(folder: Path, limit: str, used: str, reclaimable: str) -> Iterator[int]:
-    """What is left of a control group's limit, if it has one; files that are merely cached do not count as used."""
+    """The remainder of a control group's limit, if it has one; the page cache does not count as used."""
     numbers = [line for name in (limit, used) for line in _lines(folder / f"memory.{name}")]
     if len(numbers) == 2 and all(map(str.isdecimal, numbers)):
         statistics = dict(line.split() for line in _lines(folder / "memory.stat"))
@@ -55,7 +55,7 @@ def _left(folder: Path, limit: str, used: str, reclaimable: str) -> Iterator[int
 
 
 def _addresses() -> Iterator[int]:
-    """What ``ulimit -v`` leaves, if it is set."""
+    """The remainder of ``ulimit -v``, if it is set."""
     try:
         import resource
     except ImportError:  # not on Windows

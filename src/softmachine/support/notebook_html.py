@@ -1,6 +1,6 @@
-"""What notebooks show of any object: one style for all, in the colours of the page around it, and no scripts.
+"""HTML for notebooks: cards, text and tables in one style, with the colours of the surrounding page, without scripts.
 
-Whatever comes from a source is text here: everything is escaped that HTML would take for its own.
+All text is escaped, so sources cannot inject markup.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ def html_card(heading: str, body: str) -> str:
 
 
 def html_text(text: str, heading: str = "") -> str:
-    """Lines of text, as a terminal has them."""
+    """Preformatted lines of text."""
     return html_card(heading, f'<pre style="{_FACE};{_PLAIN}">{_text(text)}</pre>')
 
 

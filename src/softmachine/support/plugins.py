@@ -1,13 +1,13 @@
-"""Parts that are found, not listed: modules in a folder of ours, and entry points of other people's packages.
+"""Plug-in registries, filled from the modules of a package and from entry points of other packages.
 
-A part is what a module defines under an agreed name, such as ``FORMAT`` or ``THEOREM``. A new file in the right folder
-is enough to add one. Another package adds one by an entry point::
+A plug-in is an object that a module defines under a fixed name, such as ``FORMAT`` or ``THEOREMS``. A new file in the
+right folder is enough to add one. Another package adds one by an entry point::
 
     [project.entry-points."softmachine.formats"]
     rasp = "their_package.rasp:FORMAT"
 
-Our modules are imported when they are asked for, and entry points when something is asked for that is not ours. What
-cannot be imported there breaks nothing: `Shelf.problems` says so.
+Modules of softmachine are imported when their plug-in is requested, and entry points when a requested plug-in is not
+built in. An entry point that cannot be imported is recorded in `Shelf.problems` and otherwise ignored.
 """
 
 from __future__ import annotations
@@ -23,20 +23,20 @@ Part = TypeVar("Part")
 
 
 class Shelf(Generic[Part]):
-    """All parts of one kind, by name.
+    """Registry of the plug-ins of one kind, by name.
 
     Args:
-        kind: What a part is.
-        attribute: The agreed name; a line of the module, not the first one, begins with it and ``=`` or ``:``.
-        package: The package that our modules are in.
-        pattern: Which files of the package may define a part: ``*.py``, or ``*/*.py`` for those of its subpackages.
-        main: Parts in files of these names are called as their folder is, other parts as their module.
-        group: The group of entry points in which other packages name theirs.
-        objection: Why a part cannot be used; empty if it can.
+        kind: The class of the plug-ins.
+        attribute: The fixed name; a line of the module, not the first one, begins with it and ``=`` or ``:``.
+        package: The package of the built-in plug-ins.
+        pattern: Files of the package that may define a plug-in: ``*.py``, or ``*/*.py`` for those of its subpackages.
+        main: Plug-ins in files of these names are named after their folder, others after their module.
+        group: The entry-point group of other packages' plug-ins.
+        objection: Why a plug-in cannot be used; empty if it can.
     """
 
     problems: ClassVar[list[str]] = []
-    """What is wrong with the parts of other packages on any shelf, one line each."""
+    """Problems of other packages' plug-ins in any registry, one line each."""
 
     def __init__(
         self,
@@ -54,62 +54,62 @@ class Shelf(Generic[Part]):
         self.package, self.pattern, self.main = package, pattern, main
 
     def names(self) -> tuple[str, ...]:
-        """The names of all parts: ours by the alphabet, then those of other packages. None of ours is imported."""
+        """The names of all plug-ins: built-in ones alphabetically, then the others. Imports no built-in module."""
         return (*self._ours, *self._others)
 
     def mentioning(self, text: str) -> tuple[str, ...]:
-        """The names of our parts that have a text in their source: those that are worth importing first."""
+        """The names of built-in plug-ins whose module contains a text: candidates to import first."""
         return tuple(name for name, module in self._ours.items() if text in module.text)
 
     def named(self, name: str) -> Part | None:
-        """The part that calls itself so, where a module may define several; only those that mention it are imported."""
+        """The plug-in with this ``name``, where modules define several; imports only modules that contain the name."""
         return self._among(self.mentioning(f'"{name}"'), name) or self._among(self._others, name)
 
     def _among(self, keys: Iterable[str], name: str) -> Part | None:
         return next((part for key in keys for part in self._several(key) if _own_name(part) == name), None)
 
     def every(self) -> tuple[Part, ...]:
-        """All parts, where modules may define several; of two that call themselves the same, only the first."""
+        """All plug-ins, where modules may define several; of two with the same ``name``, only the first."""
         found: dict[object, Part] = {}
         for key in self.names():
             for part in self._several(key):
                 if _own_name(part) in found:
-                    self.complain(f"{_own_name(part)!r} of {self.group} cannot be used: there is another of this name")
+                    self.complain(f"{_own_name(part)!r} of {self.group} cannot be used: the name is taken")
                 found.setdefault(_own_name(part), part)
         return tuple(found.values())
 
     def _several(self, key: str) -> Iterator[Part]:
-        """The parts of a module or an entry point: one, or a tuple of them, as far as they can be used."""
+        """The usable plug-ins of a module or an entry point, which defines one or a tuple of them."""
         part = self._value(key)
         for item in part if isinstance(part, tuple) else (part,):
-            reason = self.objection(item) if isinstance(item, self.kind) else f"it is no {self.kind.__name__}"
+            reason = self.objection(item) if isinstance(item, self.kind) else f"it is not of type {self.kind.__name__}"
             if isinstance(item, self.kind) and not reason:
                 yield item
             else:
                 self.complain(f"{key!r} of {self.group} cannot be used: {reason}")
 
     def complain(self, line: str) -> None:
-        """Note what is wrong with a part of another package."""
+        """Record a problem of another package's plug-in."""
         if line not in self.problems:
             self.problems.append(line)
 
     def get(self, name: str) -> Part | None:
-        """The part of this name, if there is one. Where the name has ``.`` or ``-``, the module's name has ``_``."""
+        """The plug-in of this name, if there is one. ``.`` and ``-`` in the name are ``_`` in the module's name."""
         part = self._value(name)
         return part if isinstance(part, self.kind) else None
 
     def _value(self, name: str) -> object:
-        """What a module or an entry point defines."""
+        """The object that a module or an entry point defines."""
         module = self._ours.get(_identifier(name))
         return self._others.get(name) if module is None else getattr(import_module(module.name), self.attribute)
 
     def all(self) -> dict[str, Part]:
-        """All parts by name, in the order of `names`."""
+        """All plug-ins by name, in the order of `names`."""
         return {name: part for name in self.names() if (part := self.get(name)) is not None}
 
     @cached_property
     def _ours(self) -> dict[str, _Module]:
-        """The modules of our parts."""
+        """The modules of the built-in plug-ins."""
         folder = Path(import_module(self.package).__path__[0])
         found = {}
         for path in folder.glob(self.pattern):
@@ -122,8 +122,8 @@ class Shelf(Generic[Part]):
 
     @cached_property
     def _others(self) -> dict[str, object]:
-        """The parts of other packages, as far as they can be used."""
-        # Imported late because it takes long, and most runs need no part that is not ours.
+        """The usable plug-ins of other packages."""
+        # Imported here because it is slow, and most runs need only built-in plug-ins.
         from importlib.metadata import entry_points
 
         found: dict[str, object] = {}
@@ -134,7 +134,7 @@ class Shelf(Generic[Part]):
                 reason = f"{type(error).__name__}: {error}"
             else:
                 taken = entry.name in found or _identifier(entry.name) in self._ours
-                reason = "there is another one of this name" if taken else f"it is no {self.kind.__name__}"
+                reason = "the name is taken" if taken else f"it is not of type {self.kind.__name__}"
                 if isinstance(part, self.kind | tuple) and not taken:
                     found[entry.name] = part
                     continue

@@ -1,4 +1,4 @@
-"""Bounds that grow with the length: polynomials in the number of positions n, with n ≥ 0."""
+"""Polynomials in the number of positions n ≥ 0, used as bounds."""
 
 from __future__ import annotations
 
@@ -11,33 +11,33 @@ from softmachine.support.text import sign
 
 
 def whole(number: Fraction) -> Fraction | int:
-    """A number, as an integer if it is one."""
+    """Convert a fraction to an integer if it is one."""
     return number.numerator if number.denominator == 1 else number
 
 
 @dataclass(frozen=True)
 class Bound:
-    """A polynomial c₀ + c₁ n + c₂ n² + …, used as a bound that holds for every length n ≥ 0."""
+    """A polynomial c₀ + c₁ n + c₂ n² + …, used as a bound for every length n ≥ 0."""
 
     coefficients: tuple[Fraction, ...]
 
     @cached_property
     def numbers(self) -> tuple[Fraction | int, ...]:
-        """The coefficients, integers as such: they are faster to compute with."""
+        """The coefficients, as integers where possible, which are faster."""
         return tuple(map(whole, self.coefficients))
 
     @staticmethod
     def of(value: Bound | Fraction | int) -> Bound:
-        """A number as a bound that does not depend on the length."""
+        """Convert a number to a constant polynomial."""
         return value if isinstance(value, Bound) else Bound((Fraction(value),))
 
     @staticmethod
     def length() -> Bound:
-        """The bound n."""
+        """The polynomial n."""
         return Bound((Fraction(0), Fraction(1)))
 
     def at(self, n: int) -> Fraction:
-        """The bound for length n."""
+        """The value at n."""
         return sum((c * n**k for k, c in enumerate(self.coefficients)), Fraction(0))
 
     def __add__(self, other: Bound) -> Bound:
@@ -64,7 +64,7 @@ class Bound:
         return Bound(tuple(min(pair) for pair in self._pairs(other)))
 
     def surely_at_most(self, other: Bound) -> bool:
-        """Whether every coefficient is at most the other's, so that the bound is, for every n ≥ 0."""
+        """Whether every coefficient is at most the other's: sufficient for the bound to be, for every n ≥ 0."""
         return all(a <= b for a, b in zip_longest(self.numbers, other.numbers, fillvalue=0))
 
     def _pairs(self, other: Bound) -> list[tuple[Fraction, Fraction]]:

@@ -1,4 +1,4 @@
-"""Long work says what it is doing, to whoever wants to know."""
+"""Progress callbacks."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ from contextlib import contextmanager
 from typing import TypeVar
 
 Tell = Callable[[str], None]
-"""Takes a few words on what is being done now."""
+"""Progress callback: takes a short description of the current activity."""
 Item = TypeVar("Item")
 
 
 def nobody(_doing: str) -> None:
-    """Nobody wants to know."""
+    """Progress callback that does nothing."""
 
 
 def told(items: Sequence[Item], doing: str, tell: Tell) -> Iterator[Item]:
-    """The items one by one, each announced by its number: "verifying: input 3 of 40"."""
+    """Yield the items and report each by its number: "verifying: input 3 of 40"."""
     for number, item in enumerate(items, 1):
         tell(f"{doing} {number:,} of {len(items):,}")
         yield item
@@ -24,7 +24,7 @@ def told(items: Sequence[Item], doing: str, tell: Tell) -> Iterator[Item]:
 
 @contextmanager
 def noted(doing: str) -> Iterator[None]:
-    """If memory runs out inside, the error has a note on what was being done."""
+    """Add a note on the current activity to a MemoryError raised in the block."""
     try:
         yield
     except MemoryError as error:

@@ -1,4 +1,4 @@
-"""Small matters of wording."""
+"""Text formatting for messages and tables: plurals, lists of names, abbreviation, line filling."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ import re
 from collections.abc import Iterable, Sequence
 
 LONG = 240
-"""So many characters of names are a list that people read."""
+"""Maximum characters of a list of names that is not abbreviated."""
 LONG_NAME = 48
-"""So many characters of a name are shown where there are too many names."""
+"""Maximum characters of a name in an abbreviated list."""
 ALIKE = 3
-"""So many names that begin alike are told as one."""
+"""Minimum number of names with a common prefix that are folded into one entry."""
 
 SURROGATE = re.compile("[\ud800-\udfff]")
 """A lone surrogate: a character of a Python string that UTF-8 cannot encode, so that no file can hold it."""
@@ -20,19 +20,19 @@ _COMPONENT = re.compile(r"(.*)\[(\d+)\]")
 
 
 def many(count: int, what: str) -> str:
-    """A number of things: "1 token", "2,000 tokens"."""
+    """A number with a noun: "1 token", "2,000 tokens"."""
     return f"{count:,} {what}{'' if count == 1 else 's'}"
 
 
 def family(name: str) -> str:
-    """The vector that a component is of: ``state[q0]`` is of ``state``; the brackets of a count stay."""
+    """The vector of a component: ``state[q0]`` belongs to ``state``; the brackets of a count remain."""
     return _LABEL.sub("", name)
 
 
 def brief(names: Sequence[str]) -> str:
-    """Names with commas between; too many or too long ones are folded.
+    """A comma-separated list of names, abbreviated if it is too long.
 
-    Then those that are the same up to their first number are told as one, long ones are cut, and the last left out.
+    Abbreviation folds names that are equal up to their first number, shortens long names, and drops the last ones.
     """
     whole = ", ".join(names)
     if len(whole) <= LONG:
@@ -51,32 +51,32 @@ def brief(names: Sequence[str]) -> str:
 
 
 def _folded(kind: list[str]) -> list[tuple[str, int]]:
-    """Names that begin alike, as texts that stand for so many of them each."""
+    """Entries for names with a common prefix: pairs of a text and the number of names it represents."""
     if len(kind) < ALIKE:
         return [(cut(name), 1) for name in kind]
     return [(f"{cut(kind[0])} … {cut(kind[-1])} ({len(kind):,} of them)", len(kind))]
 
 
 def cut(name: str, longest: int = LONG_NAME) -> str:
-    """A name that is not too long; what is missing is in the middle."""
+    """Shorten a name by an ellipsis in the middle."""
     half = longest // 2
     return name if len(name) <= longest else f"{name[:half].rstrip()}…{name[-half + 1 :].lstrip()}"
 
 
 def clipped(text: str, longest: int = 40) -> str:
-    """The beginning of a text that may be long."""
+    """Shorten a text by an ellipsis at the end."""
     return str(text) if len(text) <= longest else text[: longest - 1] + "…"
 
 
 def sign(negative: bool, before: str) -> str:
-    """The sign in front of a term of a sum, where something stands before it or nothing does."""
+    """The sign of a term in a sum; ``before`` is the text of the terms before it."""
     if before:
         return " - " if negative else " + "
     return "-" if negative else ""
 
 
 def span(numbers: Sequence[int]) -> str:
-    """Numbers that follow each other: "1 to 5", "3", or "none"."""
+    """A range of consecutive numbers: "1 to 5", "3", or "none"."""
     if len(numbers) > 1:
         return f"{numbers[0]} to {numbers[-1]}"
     return str(numbers[0]) if numbers else "none"
@@ -88,7 +88,7 @@ def printable(text: str, keep: str = "\n\t") -> str:
 
 
 def listed(names: Iterable[str]) -> str:
-    """Names with commas between; those of one vector that follow each other together: x[0], x[1], x[2] is x[0…2]."""
+    """A comma-separated list of names, in which consecutive components are merged: x[0], x[1], x[2] is x[0…2]."""
     runs: list[tuple[str, int, int] | str] = []
     for name in names:
         found = _COMPONENT.fullmatch(name)
@@ -105,9 +105,9 @@ def _spelled(name: str, first: int, last: int) -> str:
 
 
 def filled(phrases: Iterable[str], width: int) -> list[str]:
-    """Phrases one after the other in lines that are not longer, if no phrase is; later lines are indented.
+    """Fill lines of a maximum width with phrases, which are not broken; continuation lines are indented.
 
-    Blanks at the end of a phrase count: they keep room for what may be longer another time.
+    Spaces at the end of a phrase count as padding for longer values.
     """
     lines = [""]
     for phrase in phrases:

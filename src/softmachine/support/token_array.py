@@ -1,4 +1,4 @@
-"""Long sequences of few different things: a number for each, and what the numbers stand for."""
+"""Compressed token arrays: long sequences over a small vocabulary, stored as integer codes."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ if TYPE_CHECKING:
 Item = TypeVar("Item")
 Other = TypeVar("Other")
 PIECE = 1 << 16
-"""So many numbers are turned into things at a time."""
+"""Codes decoded per chunk."""
 BLOCK = 1 << 20
-"""So many numbers are compressed together."""
+"""Codes per compressed block."""
 NIBBLE = 16
-"""Of so many names at most, two numbers share a byte before they are compressed: that is smaller, and faster."""
+"""Maximum vocabulary size for which two codes share a byte before compression, which is smaller and faster."""
 
 
 class Codes(Sequence[Item]):
-    """A sequence that is kept as small numbers: a byte an item or less, where a tuple takes eight.
+    """A sequence stored as integer codes: at most a byte per item for small vocabularies, where a tuple takes eight.
 
     Args:
-        names: What each number stands for.
+        names: The items by code.
     """
 
     __slots__ = ("names",)
@@ -38,7 +38,7 @@ class Codes(Sequence[Item]):
 
     @abstractmethod
     def parts(self) -> Iterator[Numbers]:
-        """The numbers, in arrays one after the other."""
+        """Yield the codes as consecutive arrays."""
 
     @overload
     def __getitem__(self, index: int) -> Item: ...
@@ -54,21 +54,21 @@ class Codes(Sequence[Item]):
                 yield names[code]
 
     def _pieces(self) -> Iterator[Numbers]:
-        """The same arrays in pieces, so that what is made of one takes little memory."""
+        """Yield the codes in chunks of at most `PIECE`, which bounds the memory of decoded items."""
         for part in self.parts():
             for start in range(0, len(part), PIECE):
                 yield part[start : start + PIECE]
 
     @abstractmethod
     def renamed(self, names: Sequence[Other]) -> Codes[Other]:
-        """The same numbers, which stand for something else; nothing is copied."""
+        """The same codes with other items; nothing is copied."""
 
     def used(self) -> set[int]:
-        """The numbers that occur."""
+        """The codes that occur."""
         return {code for code, count in enumerate(self.counts()) if count}
 
     def counts(self) -> list[int]:
-        """How often each number occurs."""
+        """The number of occurrences of each code."""
         import numpy as np
 
         found = np.zeros(len(self.names), dtype=np.int64)
@@ -77,20 +77,20 @@ class Codes(Sequence[Item]):
         return [int(count) for count in found]
 
     def chosen(self, meaning: Callable[[Item], Other | None]) -> Packed[Other]:
-        """What those items mean that mean anything, in little memory."""
+        """Map the items and drop those that map to None; the result is compressed."""
         import numpy as np
 
         meanings = [meaning(name) for name in self.names]
         kept = [found for found in meanings if found is not None]
         number = np.cumsum([found is not None for found in meanings]) - 1
-        wanted = np.array([found is not None for found in meanings], dtype=bool)
+        mapped = np.array([found is not None for found in meanings], dtype=bool)
         result = Packed(kept)
         for part in self.parts():
-            result.extend(number[part[wanted[part]]])
+            result.extend(number[part[mapped[part]]])
         return result
 
     def joined(self, between: str) -> str:
-        """All names as one text, in little more memory than that takes."""
+        """Join all items to one text, in little more memory than the text takes."""
         return between.join(self._texts(between))
 
     def _texts(self, between: str) -> Iterator[str]:
@@ -122,11 +122,11 @@ def _plain(names: Sequence[str]) -> bool:
 
 
 class Coded(Codes[Item]):
-    """A sequence as an array of numbers.
+    """A sequence stored as one array of codes.
 
     Args:
-        codes: The numbers.
-        names: What each number stands for.
+        codes: The codes.
+        names: The items by code.
     """
 
     __slots__ = ("codes",)
@@ -136,11 +136,11 @@ class Coded(Codes[Item]):
         self.codes = codes
 
     def parts(self) -> Iterator[Numbers]:
-        """The array."""
+        """Yield the array."""
         yield self.codes
 
     def renamed(self, names: Sequence[Other]) -> Coded[Other]:
-        """The same array, with other names."""
+        """The same array with other items."""
         return Coded(self.codes, names)
 
     def __len__(self) -> int:
@@ -157,19 +157,19 @@ class Coded(Codes[Item]):
 
 
 class Store(Protocol):
-    """Numbers that are kept somewhere; what is there does not change, but more may come."""
+    """Append-only storage of codes."""
 
     def between(self, begin: int, end: int) -> Numbers:
-        """The numbers from one place up to another."""
+        """The codes at the indices ``begin`` to ``end - 1``."""
 
 
 class Stretch(Codes[Item]):
-    """Some of the numbers of a store, without a copy of them.
+    """A view of consecutive codes of a store.
 
     Args:
-        store: Where they are.
-        names: What each number stands for.
-        places: Which they are, one after the other.
+        store: The store.
+        names: The items by code.
+        places: The indices in the store.
     """
 
     __slots__ = ("places", "store")
@@ -179,7 +179,7 @@ class Stretch(Codes[Item]):
         self.store, self.places = store, places
 
     def parts(self) -> Iterator[Numbers]:
-        """The numbers, a block at a time."""
+        """Yield the codes block by block."""
         at, end = self.places.start, self.places.stop
         while at < end:
             stop = min(end, (at // BLOCK + 1) * BLOCK)
@@ -187,7 +187,7 @@ class Stretch(Codes[Item]):
             at = stop
 
     def renamed(self, names: Sequence[Other]) -> Stretch[Other]:
-        """The same places, with other names."""
+        """The same view with other items."""
         return Stretch(self.store, names, self.places)
 
     def __len__(self) -> int:
@@ -210,10 +210,10 @@ class Stretch(Codes[Item]):
 
 
 class Packed(Codes[Item]):
-    """A sequence that grows, and whose older parts are compressed: runs repeat themselves, so that they become small.
+    """An append-only sequence whose full blocks are compressed by zlib; runs are repetitive and compress well.
 
     Args:
-        names: What each number stands for.
+        names: The items by code.
     """
 
     __slots__ = ("_blocks", "_dtype", "_halves", "_length", "_open", "_room")
@@ -230,7 +230,7 @@ class Packed(Codes[Item]):
         self._open: tuple[int, Numbers] | None = None
 
     def extend(self, codes: Numbers) -> None:
-        """Append numbers."""
+        """Append codes."""
         import numpy as np
 
         done = 0
@@ -244,32 +244,32 @@ class Packed(Codes[Item]):
             self._room[used : used + step] = codes[done : done + step]
             if used + step == BLOCK:
                 self._blocks[self._length // BLOCK :] = [self._squeezed(self._room[:BLOCK])]
-            self._length += step  # last, so that an interrupt leaves what was there before
+            self._length += step  # last, so that an interrupt leaves the previous state
             done += step
 
     def _squeezed(self, codes: Numbers) -> bytes:
-        """Numbers as few bytes."""
+        """Compress a block of codes."""
         if self._halves:
-            pairs = codes.view("<u2")  # the second number is the upper byte
+            pairs = codes.view("<u2")  # the second code is the upper byte
             codes = (pairs | pairs >> 4).astype("u1")
         return zlib.compress(codes.tobytes(), 1)
 
     def _released(self, block: bytes) -> Numbers:
-        """The numbers of a block.
+        """Decompress a block.
 
         Raises:
-            ValueError: If they are not the numbers of a block.
+            ValueError: If the data is not a valid block.
         """
         import numpy as np
 
         size = BLOCK // 2 if self._halves else BLOCK * self._dtype.itemsize
         reader = zlib.decompressobj()
         try:
-            data = reader.decompress(block, size + 1)  # whatever a file says: not more than that
+            data = reader.decompress(block, size + 1)  # bounded, since files are untrusted
         except zlib.error as problem:
-            raise ValueError(f"a block cannot be read: {problem}") from None
+            raise ValueError(f"a block cannot be decompressed: {problem}") from None
         if len(data) != size or not reader.eof:
-            raise ValueError("a block is not as long as blocks are")
+            raise ValueError("a block has the wrong length")
         found = np.frombuffer(data, dtype=np.uint8 if self._halves else self._dtype)
         if self._halves:
             pairs = found.astype("<u2")
@@ -277,17 +277,17 @@ class Packed(Codes[Item]):
         return found
 
     def copy(self) -> Packed[Item]:
-        """The sequence as it is now."""
+        """A copy of the sequence."""
         twin = Packed(self.names)
         twin._blocks, twin._room, twin._length = list(self._blocks), self._room.copy(), self._length
         return twin
 
     def renamed(self, names: Sequence[Other]) -> Stretch[Other]:
-        """The numbers that are there now, with other names."""
+        """A view of the current codes with other items."""
         return Stretch(self, names, range(self._length))
 
     def saved(self) -> Iterator[Numbers]:
-        """What it is kept as, for a file: compressed blocks, and at last the numbers after these."""
+        """Yield the arrays to save: the compressed blocks, then the codes after them."""
         import numpy as np
 
         full = self._length // BLOCK
@@ -295,35 +295,35 @@ class Packed(Codes[Item]):
         yield self._room[: self._length % BLOCK].copy()
 
     def load(self, saved: Sequence[Numbers], below: int) -> None:
-        """Take what was saved of another sequence; whoever wrote it is not believed.
+        """Restore the arrays of :meth:`saved`, with validation, since files are untrusted.
 
         Args:
             saved: The arrays.
-            below: No number may be this or more.
+            below: Exclusive upper bound of the codes.
 
         Raises:
-            ValueError: If it is not the numbers of a sequence with as many names.
+            ValueError: If they are not a sequence with this vocabulary size.
         """
         if not saved:
-            raise ValueError("nothing was saved")
+            raise ValueError("there is no saved data")
         *blocks, rest = saved
         if any(block.dtype.itemsize != 1 or block.ndim != 1 for block in blocks) or rest.dtype != self._dtype:
-            raise ValueError("what was saved is of another kind")
+            raise ValueError("the saved data has another type")
         if rest.ndim != 1 or len(rest) >= BLOCK:
-            raise ValueError("what was saved has no end")
+            raise ValueError("the saved data has no last block")
         self._blocks, self._length, self._open = [block.tobytes() for block in blocks], BLOCK * len(blocks), None
         self.extend(rest)
         for part in self.parts():
             if len(part) and not 0 <= int(part.min()) <= int(part.max()) < below:
-                raise ValueError("what was saved has numbers that nothing stands for")
+                raise ValueError("the saved data has codes that are out of range")
 
     @property
     def size(self) -> int:
-        """Bytes."""
+        """Memory in bytes."""
         return sum(map(len, self._blocks)) + self._room.nbytes
 
     def parts(self) -> Iterator[Numbers]:
-        """The blocks, uncompressed one after the other."""
+        """Yield the blocks, decompressed one at a time."""
         for number in range(self._length // BLOCK):
             yield self._block(number)
         if self._length % BLOCK:
@@ -337,7 +337,7 @@ class Packed(Codes[Item]):
         return self._open[1]
 
     def between(self, begin: int, end: int) -> Numbers:
-        """The numbers from one place up to another; in their block, if that is one that is full."""
+        """The codes at the indices ``begin`` to ``end - 1``; a view if they are in one full block."""
         import numpy as np
 
         block = begin // BLOCK
@@ -362,7 +362,7 @@ class Packed(Codes[Item]):
         if not isinstance(index, slice):
             at = index + self._length if index < 0 else index
             if not 0 <= at < self._length:
-                raise IndexError("the sequence is not that long")
+                raise IndexError("index out of range")
             return self.names[int(self._block(at // BLOCK)[at % BLOCK])]
         start, stop, step = index.indices(self._length)
         first, last = (start, stop) if step > 0 else (stop + 1, start + 1)

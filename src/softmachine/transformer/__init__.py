@@ -1,1 +1,1 @@
-"""The product: exact weights with names, and what they are made of."""
+"""Transformers with exact weights: data types of weights, attention kinds and position features."""

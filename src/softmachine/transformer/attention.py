@@ -1,4 +1,4 @@
-"""The kinds of attention: which positions are visible (mask), and how scores become weights (weighting)."""
+"""Kinds of attention: masks (visible positions) and weightings (from scores to attention weights)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from softmachine.transformer.features import Feature
 
 
 class Mask(StrEnum):
-    """Which keys j a query at position i sees. A query that sees nothing gets the zero vector."""
+    """The keys j visible from a query at position i. A query without visible keys gets the zero vector."""
 
     ALL = "all j"
     CAUSAL = "j ≤ i"
@@ -25,16 +25,16 @@ class Mask(StrEnum):
 
     @property
     def causal(self) -> bool:
-        """Whether nothing later than the query is ever visible, as decoders need."""
+        """Whether no key after the query is visible, as decoders require."""
         return self in (Mask.CAUSAL, Mask.PAST)
 
 
 COMPARED = {Mask.CAUSAL: le, Mask.PAST: lt, Mask.ANTICAUSAL: ge, Mask.FUTURE: gt}
-"""How the position of a key compares with that of a query that sees it; all do where all are seen."""
+"""Comparison of the position of a visible key with the query's; `Mask.ALL` has none."""
 
 
 class Choice(StrEnum):
-    """What becomes of the scores of the visible keys."""
+    """Attention weights as a function of the scores of the visible keys."""
 
     AVERAGE = "average-hard"
     """Equal weight on all keys of maximal score."""
@@ -48,7 +48,7 @@ class Choice(StrEnum):
 
 @dataclass(frozen=True)
 class Weighting:
-    """How scores become weights; for softmax also the inverse temperature, which may depend on the position."""
+    """Kind of attention weights; for softmax also the inverse temperature, which may depend on the position."""
 
     choice: Choice
     scale: Fraction | Feature = Fraction(1)
@@ -60,7 +60,7 @@ class Weighting:
 
     @property
     def unique(self) -> bool:
-        """Whether one of the keys that tie has all weight."""
+        """Whether ties are broken: one key has all the weight."""
         return self.choice in (Choice.LEFTMOST, Choice.RIGHTMOST)
 
     def __str__(self) -> str:

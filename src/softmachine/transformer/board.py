@@ -1,4 +1,4 @@
-"""A transformer as its author would draw it on a board: layer by layer, what each head and feed-forward adds."""
+"""Architecture diagram of a transformer as text: one line per head and feed-forward layer, with its output."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ if TYPE_CHECKING:
 
 _ARROW_COLUMN = 62
 _MOST_UNITS = 4
-"""So many kinds of units are named, unless all are wanted."""
+"""Maximum groups of units listed, unless all are requested."""
 
 Names = Callable[[Sequence[str]], str]
-"""How some names are told."""
+"""Formats a list of names."""
 
 
 @dataclass(frozen=True)
 class Row:
-    """A line of the board.
+    """A line of the diagram.
 
     Args:
-        label: Where it is: "layer 2"; the head of a loop has nothing else.
-        what: What adds something there.
-        result: What it adds to.
+        label: The place, such as "layer 2"; the heading of a loop has only a label.
+        what: The head or feed-forward layer.
+        result: The coordinates that it writes to.
         inside: Whether it is in a loop.
     """
 
@@ -42,18 +42,18 @@ class Row:
 
 
 def board(transformer: Transformer, *, every: bool = False) -> str:
-    """The board as text; long lists of names are folded, unless ``every`` name is wanted."""
+    """The diagram as text; long lists of names are abbreviated, unless ``every`` is true."""
     return "\n".join([title(transformer), *map(str, rows(transformer, ", ".join if every else brief))])
 
 
 def board_html(transformer: Transformer) -> str:
-    """The board for notebooks."""
+    """The diagram as HTML for notebooks."""
     heading, *body = board(transformer).split("\n")
     return html_text("\n".join(body), heading)
 
 
 def title(transformer: Transformer) -> str:
-    """The first line: what it is, in numbers."""
+    """The first line: kind, attention and sizes."""
     kinds = " and ".join(str(weighting) for weighting in transformer.weightings) or "no attention"
     return (
         f"Transformer  {transformer.name}  {'decoder' if transformer.causal else 'encoder'}, {kinds}, "
@@ -63,7 +63,7 @@ def title(transformer: Transformer) -> str:
 
 
 def rows(transformer: Transformer, names: Names = brief) -> Iterator[Row]:
-    """The board, line by line."""
+    """Yield the lines of the diagram."""
     yield Row("embedding", "token", names(_written(transformer, transformer.embedding.rows)))
     if transformer.features:
         features = listed(feature.name for feature in transformer.features)
@@ -86,7 +86,7 @@ def rows(transformer: Transformer, names: Names = brief) -> Iterator[Row]:
 
 
 def line(label: str, what: str, result: str) -> str:
-    """A line of the board: where, what, and what it adds."""
+    """Format a line of the diagram: place, component, and the coordinates it writes to."""
     start = f"  {label:<10}{what} "
     return f"{start.ljust(_ARROW_COLUMN, '.')} → {result}"
 
@@ -113,6 +113,6 @@ def _columns(rows: Iterable[tuple[tuple[int, object], ...]]) -> list[tuple[tuple
 
 
 def _written(transformer: Transformer, rows: Iterable[tuple[tuple[int, object], ...]]) -> list[str]:
-    """The names of the coordinates in these rows, those of one vector together."""
+    """The names of the coordinates in these rows; the components of a vector are merged."""
     columns = sorted({c for row in rows for c, _ in row})
     return [*dict.fromkeys(family(transformer.coordinates[c]) for c in columns)] or ["nothing"]

@@ -1,4 +1,4 @@
-"""A column of a table of a run: which numbers of the residual stream it shows, and what they say."""
+"""Columns of a trace table: coordinates of the residual stream, decoded as a label or a sum."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from fractions import Fraction
 from softmachine.transformer.sight import Enclosure, Number, least, most, told
 
 NOTHING, NOT_STORED = "⊥", "–"
-"""No label is on; and: the model was compiled without a coordinate for it, because no answer depends on it."""
+"""Entries: no label is active; the model has no coordinate for the value, because no output depends on it."""
 
 
 @dataclass(frozen=True)
 class Column:
-    """What stands below one title: the label that is on in a vector, or a sum of numbers.
+    """A column of a trace table: the active label of a one-hot vector, or a linear combination of coordinates.
 
     Args:
-        title: What the column is called.
+        title: The heading.
         vector: The name of the vector.
-        labels: Those of its labels that can be on.
-        terms: The factors and the names of the numbers of a sum, in place of a vector.
+        labels: The labels of the vector that can be active.
+        terms: Factors and coordinate names of a linear combination, instead of a vector.
     """
 
     title: str
@@ -29,7 +29,7 @@ class Column:
     terms: tuple[tuple[int, str], ...] = ()
 
     def entry(self, stream: Mapping[str, Number]) -> str:
-        """What a residual stream has there, given by the names of its coordinates."""
+        """Format the entry for a residual stream, given by coordinate name."""
         return self._label(stream) if self.vector else self._sum(stream)
 
     def _label(self, stream: Mapping[str, Number]) -> str:

@@ -1,9 +1,9 @@
-"""Functions of the position that a transformer may use: features of one position, relations between two.
+"""Position features: exact functions of one position (features) or of two (relations, for attention biases).
 
-A feature is a value: it evaluates itself exactly, prints itself as a mathematician would, compares, and goes into files
-by its fields (:mod:`.saved_features`). Positions count from 0. ``n`` is the length of the input word, which
-only encoders know. Whoever needs another feature derives a frozen dataclass from :class:`Feature` and names it in the
-``features`` of the theorem that uses it; nothing has to be registered.
+A feature is an immutable value with exact evaluation, mathematical notation, equality, and serialisation by its fields
+(:mod:`.saved_features`). Positions count from 0. ``n`` is the length of the input, which is available only in encoders.
+To add a feature, derive a frozen dataclass from :class:`Feature` and list it in the ``features`` of the theorem that
+uses it; no registration is needed.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ Expansion: TypeAlias = tuple[tuple[tuple[Fraction, "Feature"], ...], Fraction]
 
 _N = Bound.length()
 HIGHEST_POWER = 64
-"""More would be no polynomial that anybody computes with, but a file that was made to fill the memory."""
+"""Maximum absolute exponent, which bounds the memory that a malicious file can cause."""
 
 
 @dataclass(frozen=True)
@@ -32,39 +32,39 @@ class Feature(ABC):
     @property
     @abstractmethod
     def name(self) -> str:
-        """The feature as a mathematician writes it."""
+        """The feature in mathematical notation."""
 
     @abstractmethod
     def value(self, i: int, n: int) -> Fraction | int:
-        """The value at position i of an input of length n; n means nothing where it is not needed."""
+        """The value at position i of an input of length n, which is ignored unless `needs_length`."""
 
     @property
     def needs_length(self) -> bool:
-        """Whether the value depends on n, which a decoder does not know."""
+        """Whether the value depends on n, which is not available in a decoder."""
         return False
 
     @property
     def low(self) -> Bound:
-        """No value is below this; a polynomial in the number of positions."""
+        """Lower bound of the values; a polynomial in the number of positions."""
         return Bound.of(0)
 
     @property
     def high(self) -> Bound:
-        """No value is above this; a polynomial in the number of positions."""
+        """Upper bound of the values; a polynomial in the number of positions."""
         return Bound.of(1)
 
     @property
     def over(self) -> str | None:
-        """The denominator of the values: "1" for integers, "i+1", or None if nothing is promised."""
+        """Common denominator of the values: "1" for integers, "i+1", or None if unknown."""
         return "1"
 
     @property
     def expansion(self) -> Expansion:
-        """The feature in terms of plainer ones, if it is an affine function of them."""
+        """The feature as an affine combination of simpler ones."""
         return ((Fraction(1), self),), Fraction(0)
 
     def numerator(self, i: str) -> str | None:
-        """An expression of Python for the numerator, given one for the position; None if only a table will do."""
+        """Python expression for the numerator, given one for the position; None if only a table is possible."""
         return None
 
     def at(self, i: int, n: int | None = None) -> Fraction:
@@ -74,7 +74,9 @@ class Feature(ABC):
     def along(self, positions: range, n: int | None = None) -> list[Fraction | int]:
         """The values at some positions of an input of length n."""
         if self.needs_length and n is None:
-            raise ConstructionError(f"the position feature {self.name} depends on the length, which a decoder lacks")
+            raise ConstructionError(
+                f"the position feature {self.name} depends on the length, which is not available in a decoder"
+            )
         i = positions.start
         try:
             return [self.value(i := place, n or 0) for place in positions]
@@ -83,7 +85,7 @@ class Feature(ABC):
 
     @property
     def monotone(self) -> bool:
-        """Whether it is known to only rise or only fall with i."""
+        """Whether it is known to be monotone in i."""
         return False
 
     def least(self, n: int) -> Fraction:
@@ -96,12 +98,12 @@ class Feature(ABC):
 
 @dataclass(frozen=True)
 class Relation(ABC):
-    """A named, exact function of a key's position and a query's: a relative bias of attention scores."""
+    """A named, exact function of the positions of a key and a query: a relative bias of attention scores."""
 
     @property
     @abstractmethod
     def name(self) -> str:
-        """The relation as a mathematician writes it."""
+        """The relation in mathematical notation."""
 
     @abstractmethod
     def value(self, key: int, query: int) -> Fraction | int:
@@ -117,7 +119,7 @@ class Relation(ABC):
 
 @dataclass(frozen=True)
 class Constant(Feature):
-    """The same at every position: a scale that fixed point may have to round."""
+    """A constant: a scale that fixed-point arithmetic may have to round."""
 
     number: int
 
@@ -140,12 +142,12 @@ class Monomial(Feature):
     """A product of powers: factor · i^a · (i+1)^b · n^c · (n+1)^d · (n-i+1)^e, where exponents may be negative.
 
     Args:
-        factor: The positive number in front.
+        factor: The positive coefficient.
         i: The exponent of i.
         next: The exponent of i+1.
         n: The exponent of n.
         length: The exponent of n+1.
-        rest: The exponent of n-i+1, the number of positions that are left.
+        rest: The exponent of n-i+1, the number of remaining positions.
     """
 
     factor: Fraction = Fraction(1)
@@ -245,19 +247,19 @@ def _power(base: str, power: int) -> str:
 
 
 def _divisor(base: str, power: int, factor: int) -> str:
-    """A power below the stroke; a factor is multiplied into it."""
+    """A power in the denominator, with a factor multiplied into it."""
     if factor == 1 or power != 1:
         return ("" if factor == 1 else str(factor)) + _power(base, power)
     letter, plus, rest = base.partition("+")
     return f"({factor}{letter}{plus}{int(rest) * factor if rest else ''})"
 
 
-I = Monomial(i=1)  # noqa: E741  (the index is called i)
+I = Monomial(i=1)  # noqa: E741  (named after the index i)
 NEXT = Monomial(next=1)
 N = Monomial(n=1)
 LENGTH = Monomial(length=1)
 REST = Monomial(rest=1)
-"""i, i+1, n, n+1 and n-i+1, of which other monomials are products: 3 * I * LENGTH is 3i(n+1)."""
+"""i, i+1, n, n+1 and n-i+1; other monomials are products of them: 3 * I * LENGTH is 3i(n+1)."""
 I_SQUARED = I**2
 INVERSE = 1 / NEXT
 HALF_INVERSE = Fraction(1, 2) / NEXT
@@ -294,13 +296,13 @@ class Alternating(Feature):
 
 @dataclass(frozen=True)
 class Bit(Feature):
-    """Bit k of the number ⌊(i-1)/cells⌋ + offset; of i itself where nothing else is said.
+    """Bit k of the number ⌊(i-1)/cells⌋ + offset; by default of i.
 
     Args:
-        k: Which bit, 0 for the lowest.
-        signed: Whether it is ±1 instead of 0 and 1.
-        cells: How many positions share a number; 0 if it is i.
-        offset: What is added to it.
+        k: The index of the bit, 0 for the lowest.
+        signed: Whether the values are ±1 instead of 0 and 1.
+        cells: Positions per number; 0 if the number is i.
+        offset: The summand.
     """
 
     k: int
@@ -365,7 +367,7 @@ class Prime(Feature):
 
 
 class PowerOfTwo(Feature):
-    """Whether i is 1, 2, 4 and so on."""
+    """Whether i is a power of two."""
 
     name: ClassVar[str] = "power of two"
 
@@ -392,7 +394,7 @@ class Logarithm(Feature):
     """A multiple of ⌈log₂ n⌉, or of ⌈log₂(i+1)⌉.
 
     Args:
-        factor: The positive number in front.
+        factor: The positive coefficient.
         of_length: Whether it is the logarithm of n.
     """
 
@@ -420,7 +422,7 @@ class Logarithm(Feature):
 
 
 class Distance(Relation):
-    """How far the key lies behind the query."""
+    """Distance from the key to the query, i - j."""
 
     name: ClassVar[str] = "distance"
 

@@ -1,4 +1,4 @@
-"""Features and relations in files: the name of the class, and its fields; read back only if the class is known."""
+"""JSON form of features and relations: the name of the class and its fields; only known classes are loaded."""
 
 from __future__ import annotations
 
@@ -29,28 +29,28 @@ FEATURES: tuple[type[Feature | Relation], ...] = (
     InBlocks,
     plain.Distance,
 )
-"""What every saved model may use; more are those of its theorem."""
+"""Features that every saved model may use, besides those of its theorem."""
 
 Json: TypeAlias = "int | str | bool | list[Json] | dict[str, Json]"
 
 
 def to_json(item: Feature | Relation) -> dict[str, Json]:
-    """A feature or relation as data: the name of its class, and its fields."""
+    """Convert a feature or relation to JSON data: the name of its class, and its fields."""
     return {"is": type(item).__name__, **{part.name: _encoded(getattr(item, part.name)) for part in fields(item)}}
 
 
 def from_json(data: object, known: Iterable[type[Feature | Relation]]) -> Feature | Relation:
-    """What :func:`to_json` described; of a class that is known.
+    """The inverse of :func:`to_json`, for known classes.
 
     Raises:
-        ValueError, TypeError: If it is something else.
+        ValueError, TypeError: If the data is not a feature or relation of a known class.
     """
     if not isinstance(data, Mapping) or not isinstance(data.get("is"), str):
-        raise TypeError(f"{data!r} is no feature")
+        raise TypeError(f"{data!r} is not a feature")
     known = tuple(known)
     made = next((item for item in known if item.__name__ == data["is"]), None)
     if made is None:
-        raise ValueError(f"there is no feature {data['is']!r}")
+        raise ValueError(f"unknown feature {data['is']!r}")
     types = get_type_hints(made)
     if data.keys() - {"is"} != {part.name for part in fields(made)}:
         raise ValueError(f"the parameters of a {made.__name__} are not {', '.join(data.keys() - {'is'})}")
@@ -69,14 +69,14 @@ def _encoded(value: object) -> Json:
     return value
 
 
-def _decoded(data: object, wanted: type, known: tuple[type[Feature | Relation], ...]) -> object:
-    """A parameter of the type that the class declares."""
-    if get_origin(wanted) is tuple and isinstance(data, list):
-        return tuple(_decoded(item, get_args(wanted)[0], known) for item in data)
-    if wanted is Feature and isinstance(found := from_json(data, known), Feature):
+def _decoded(data: object, declared: type, known: tuple[type[Feature | Relation], ...]) -> object:
+    """Decode a parameter of the type that the class declares."""
+    if get_origin(declared) is tuple and isinstance(data, list):
+        return tuple(_decoded(item, get_args(declared)[0], known) for item in data)
+    if declared is Feature and isinstance(found := from_json(data, known), Feature):
         return found
-    if wanted is Fraction and isinstance(data, str) and len(data) < 2000:
+    if declared is Fraction and isinstance(data, str) and len(data) < 2000:
         return Fraction(data)
-    if wanted in (int, str, bool) and type(data) is wanted:
+    if declared in (int, str, bool) and type(data) is declared:
         return data
-    raise TypeError(f"{data!r} is not a {wanted}")
+    raise TypeError(f"{data!r} is not of type {declared}")

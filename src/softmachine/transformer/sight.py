@@ -1,6 +1,6 @@
-"""What a head saw at one position: the numbers that decided, and words for those who tell it in their own terms.
+"""Activations of an attention head at one position, and text formatting of exact and enclosed numbers.
 
-Numbers are fractions. Where softmax has no rational value they are enclosures: the true number is certainly inside.
+Numbers are fractions. Where softmax has no rational value they are enclosures: intervals that contain the true number.
 """
 
 from __future__ import annotations
@@ -22,32 +22,32 @@ from fractions import Fraction
 from typing import Protocol, TypeAlias
 
 DIGITS = 6
-"""Digits of a number that is not told exactly."""
+"""Significant digits of a rounded number."""
 CERTAIN = 12
-"""Digits of a number that is near a shorter one, but is not it."""
+"""Significant digits where `DIGITS` do not distinguish a number from a rounder one."""
 LONGEST = 12
-"""A fraction that takes more characters is told as a decimal number."""
+"""Maximum characters of a fraction; longer ones are formatted as decimals."""
 READABLE = 10**4_000
-"""Python reads no integer of more than 4,300 digits unasked; ends of enclosures with larger ones are rounded."""
+"""Limit of exactly formatted integers: Python by default parses at most 4,300 digits; larger ends are rounded."""
 
 
 @dataclass(frozen=True)
 class Enclosure:
-    """A real number that is known to lie between two fractions."""
+    """An interval between two fractions that contains a real number."""
 
     lower: Fraction
     upper: Fraction
 
     @property
     def middle(self) -> Fraction:
-        """The fraction half way between them."""
+        """The midpoint."""
         return (self.lower + self.upper) / 2
 
     def __float__(self) -> float:
         return float(self.middle)
 
     def __str__(self) -> str:
-        """Digits that are all certain, with "…" after them; or a number, and how far it can be off at most."""
+        """Certain digits followed by "…", or a number and its maximum error."""
         short, longer = (_rounded(self.middle, digits) for digits in (DIGITS, CERTAIN))
         inside = next((number for number in (short, longer) if self.lower <= number <= self.upper), None)
         low, high = (_rounded(end, CERTAIN, ROUND_DOWN) for end in (self.lower, self.upper))
@@ -58,21 +58,21 @@ class Enclosure:
 
 
 Number: TypeAlias = Fraction | Enclosure
-"""What is known of a number: all, or where it lies."""
+"""An exact number, or an interval that contains it."""
 
 
 def least(number: Number) -> Fraction:
-    """No smaller number is possible."""
+    """The lower end."""
     return number.lower if isinstance(number, Enclosure) else number
 
 
 def most(number: Number) -> Fraction:
-    """No larger number is possible."""
+    """The upper end."""
     return number.upper if isinstance(number, Enclosure) else number
 
 
 def told(number: Number) -> str:
-    """A number for people: a fraction if it is short, else digits of it after ≈; of an enclosure, what is certain."""
+    """Format a number: a fraction if it is short, else decimals after ≈; the certain digits of an enclosure."""
     if isinstance(number, Enclosure):
         return str(number)
     text = written(number)
@@ -80,18 +80,18 @@ def told(number: Number) -> str:
 
 
 def told_below(number: Fraction) -> str:
-    """A number that is at most this one, in few digits."""
+    """Format a number, rounded down to few digits."""
     return _text(_rounded(number, DIGITS, ROUND_FLOOR))
 
 
 def written(number: Fraction) -> str:
-    """A fraction as text, however long: what str says, which refuses to write more than 4,300 digits."""
+    """Format a fraction of any length; str refuses to format more than 4,300 digits."""
     parts = (number.numerator, number.denominator) if number.denominator != 1 else (number.numerator,)
     return "/".join(str(Decimal(part)) for part in parts)
 
 
 def written_ends(number: Enclosure) -> tuple[str, str]:
-    """The ends of an enclosure as texts that are read as fractions; very long ones in few digits, rounded outwards."""
+    """The ends of an enclosure as parsable fractions; very long ones are rounded outwards to few digits."""
     ways = ((number.lower, ROUND_FLOOR), (number.upper, ROUND_CEILING))
     lower, upper = (written(end) if _is_readable(end) else _text(_rounded(end, CERTAIN, how)) for end, how in ways)
     return lower, upper
@@ -102,13 +102,13 @@ def _is_readable(number: Fraction) -> bool:
 
 
 def _rounded(number: Fraction, digits: int, how: str = ROUND_HALF_EVEN) -> Fraction:
-    """A number with so many significant digits."""
+    """Round a number to a number of significant digits."""
     with localcontext(prec=digits, rounding=how, Emin=MIN_EMIN, Emax=MAX_EMAX):
         return Fraction(Decimal(number.numerator) / Decimal(number.denominator))
 
 
 def _text(number: Fraction) -> str:
-    """A decimal fraction of few digits."""
+    """Format a decimal fraction of few digits."""
     with localcontext(prec=CERTAIN, Emin=MIN_EMIN, Emax=MAX_EMAX):
         decimal = (Decimal(number.numerator) / Decimal(number.denominator)).normalize()
         small = not decimal or -DIGITS <= decimal.adjusted() < LONGEST
@@ -116,7 +116,7 @@ def _text(number: Fraction) -> str:
 
 
 class Sight(Protocol):
-    """What a head saw at one position of a context; positions count from 0."""
+    """Activations of a head at one query position; positions count from 0."""
 
     @property
     def name(self) -> str:
@@ -124,27 +124,27 @@ class Sight(Protocol):
 
     @property
     def position(self) -> int:
-        """Where it looked from."""
+        """The position of the query."""
 
     @property
     def tokens(self) -> Sequence[str]:
-        """The tokens of the context, up to the last one that it could see."""
+        """The tokens of the context, up to the last visible one."""
 
     @property
     def visible(self) -> Sequence[int]:
-        """The positions that it could see."""
+        """The visible positions."""
 
     @property
     def tied(self) -> Sequence[int]:
-        """The positions of maximal score; of softmax, all that are not certainly below."""
+        """The positions of maximal score; for softmax, all that are not certainly below the maximum."""
 
     @property
     def chosen(self) -> Sequence[int]:
-        """Those that hard attention takes the mean of; of softmax, those of maximal score."""
+        """The positions that hard attention averages; for softmax, those of maximal score."""
 
     @property
     def gap(self) -> Number | None:
-        """How far the next best score is below; None if there is none."""
+        """The difference between the maximal and the next best score; None if there is none."""
 
     @property
     def next_best(self) -> Sequence[int]:
@@ -152,8 +152,8 @@ class Sight(Protocol):
 
     @property
     def read(self) -> Mapping[str, Number]:
-        """The residual stream that it read here, by the names of the coordinates."""
+        """The residual stream at the query, by coordinate name."""
 
     @property
     def added(self) -> Mapping[str, Number]:
-        """What it added to the residual stream, by the names of the coordinates; zeros are there if it may add."""
+        """The output of the head, by coordinate name; includes zeros of coordinates that the head can write to."""

@@ -1,7 +1,7 @@
-"""The product: a transformer with exact rational weights and a name for every coordinate, head and unit.
+"""Transformers with exact rational weights and a name for every coordinate, head and unit.
 
-Multi-head attention and feed-forward sublayers around a residual stream; layer norm only where a feed-forward sublayer
-asks for it. Encoders and decoders are the same class: in a decoder all masks look back, and the outputs are the next
+Multi-head attention and feed-forward sublayers around a residual stream; layer norm only inside feed-forward sublayers
+that have it. Encoders and decoders are the same class: in a decoder all masks are causal, and the outputs are next
 tokens.
 """
 
@@ -28,7 +28,7 @@ class Matrix:
 
     @staticmethod
     def of(rows: Iterable[dict[int, Fraction]], columns: int) -> Matrix:
-        """A matrix from one dictionary a row; zeros are left out."""
+        """Create a matrix from one dictionary per row; zeros are dropped."""
         return Matrix(tuple(tuple(sorted((c, w) for c, w in row.items() if w)) for row in rows), columns)
 
     @property
@@ -38,7 +38,7 @@ class Matrix:
 
     @property
     def nonzeros(self) -> int:
-        """The number of weights that are not 0."""
+        """The number of non-zero weights."""
         return sum(map(len, self.rows))
 
     @property
@@ -84,12 +84,12 @@ class FeedForward:
 
     Args:
         first: From the residual stream to the hidden units.
-        activations: What is done with each.
-        second: From the hidden units to what is added.
+        activations: The activation function of each unit.
+        second: From the hidden units to the residual stream.
         units: The names of the hidden units.
-        norms: The units that are normalised, in groups: numbers x₁ … x_k become the first half of the layer norm of
-            (x₁, …, x_k, -x₁, …, -x_k), which is each of them over the root of the mean of their squares, and 0 if all
-            are 0. Of one number that is its sign.
+        norms: Groups of normalised units: x₁ … x_k become the first half of the layer norm of
+            (x₁, …, x_k, -x₁, …, -x_k), that is, each of them divided by the root mean square of the group, and 0 if
+            all are 0. For a single number this is its sign.
     """
 
     first: AffineMap
@@ -101,7 +101,7 @@ class FeedForward:
 
 @dataclass(frozen=True)
 class Layer:
-    """Attention heads side by side, then a feed-forward sublayer; each adds to the residual stream."""
+    """Parallel attention heads, then a feed-forward sublayer; each adds to the residual stream."""
 
     heads: tuple[Head, ...]
     feed_forward: FeedForward
@@ -116,23 +116,23 @@ class Block:
     name: str = ""
 
     def count(self, length: int | None) -> int:
-        """How often the block runs on an input of this length."""
+        """The number of iterations on an input of this length."""
         return int(self.repeats.at(0, length)) if isinstance(self.repeats, Feature) else self.repeats
 
 
 @dataclass(frozen=True)
 class Transformer:
-    """A transformer: plain weights, and names.
+    """A transformer: weights and names.
 
     Args:
-        name: What the model is called.
+        name: Name of the model.
         vocabulary: The tokens, in the order of the embedding's rows.
         coordinates: The names of the residual stream's coordinates.
-        embedding: One row a token.
-        features: The position features that are used.
-        position_embedding: One row a feature: how much of it each coordinate gets.
-        blocks: What is applied, in order.
-        outputs: What the rows of the unembedding stand for.
+        embedding: One row per token.
+        features: The position features.
+        position_embedding: One row per feature: its coefficient in each coordinate.
+        blocks: The blocks, in order.
+        outputs: The output tokens, in the order of the unembedding's rows.
         unembedding: From the residual stream to the logits.
     """
 
@@ -158,15 +158,15 @@ class Transformer:
 
     @property
     def layers(self) -> tuple[Layer, ...]:
-        """All layers, those of a loop once."""
+        """All layers; those of a loop are listed once."""
         return tuple(layer for block in self.blocks for layer in block.layers)
 
     def depth(self, length: int | None) -> int:
-        """How many layers an input of this length passes, those of a loop as often as it turns."""
+        """The number of layers applied to an input of this length, with loops unrolled."""
         return sum(block.count(length) * len(block.layers) for block in self.blocks)
 
     def unrolled(self, length: int | None) -> Iterator[Layer]:
-        """These layers, one after the other."""
+        """Yield the layers with loops unrolled."""
         for block in self.blocks:
             for _ in range(block.count(length)):
                 yield from block.layers
@@ -178,7 +178,7 @@ class Transformer:
 
     @property
     def causal(self) -> bool:
-        """Whether no position sees a later one and nothing depends on the length: the model can decode."""
+        """Whether all masks are causal and nothing depends on the input length, so the model can decode."""
         scales = (head.weighting.scale for head in self.heads)
         lengths = [*self.features, *scales, *(block.repeats for block in self.blocks)]
         known = any(isinstance(item, Feature) and item.needs_length for item in lengths)
@@ -207,7 +207,7 @@ class Transformer:
 
     @property
     def nonzeros(self) -> int:
-        """The number of weights that are not 0, biases left out."""
+        """The number of non-zero weights, without biases."""
         return sum(matrix.nonzeros for matrix in self.matrices)
 
     @property
@@ -217,43 +217,43 @@ class Transformer:
 
     @property
     def weightings(self) -> tuple[Weighting, ...]:
-        """The kinds of attention in use, each once."""
+        """The distinct kinds of attention in use."""
         return tuple(dict.fromkeys(head.weighting for head in self.heads))
 
     @property
     def normalised(self) -> str | None:
-        """The name of a unit that is normalised; None if there is none."""
+        """The name of a normalised unit; None if there is none."""
         forwards = (layer.feed_forward for layer in self.layers)
         return next((forward.units[forward.norms[0][0]] for forward in forwards if forward.norms), None)
 
     @property
     def rooted(self) -> str | None:
-        """The name of a unit that is normalised with others: over a root, which is rational by luck only; or None."""
+        """The name of a unit normalised in a group, by a square root that is irrational in general; or None."""
         forwards = (layer.feed_forward for layer in self.layers)
         several = ((forward, group) for forward in forwards for group in forward.norms if len(group) > 1)
         return next((forward.units[group[0]] for forward, group in several), None)
 
     def require_no_root(self, what: str) -> None:
-        """See that each number is normalised for itself, which gives its sign, for those who cannot do more.
+        """Check that every norm has a single number, whose norm is its sign.
 
         Raises:
-            ConstructionError: If one is normalised with others; it says which unit.
+            ConstructionError: If units are normalised in a group; the message names one.
         """
         if self.rooted is not None:
             raise ConstructionError(f"unit {self.rooted!r} is a layer norm of several numbers, and {what}")
 
     def require_no_norm(self, what: str) -> None:
-        """See that nothing is normalised, for those who cannot.
+        """Check that there is no layer norm.
 
         Raises:
-            ConstructionError: If something is; it says which unit.
+            ConstructionError: If there is one; the message names a unit.
         """
         if self.normalised is not None:
             raise ConstructionError(f"unit {self.normalised!r} is a layer norm, and {what}")
 
     @property
     def attention(self) -> str:
-        """Soft if some head uses softmax of scores that differ, else hard."""
+        """Kind of attention: "soft" if some head uses softmax, else "hard"."""
         return "hard" if all(weighting.hard for weighting in self.weightings) else "soft"
 
     def __str__(self) -> str:

@@ -1,4 +1,7 @@
-"""Features that are tables: the wiring of one circuit, with an entry for each position; beyond the table all are 0."""
+"""Position features given by tables (such as the wiring of a circuit), and features restricted to some positions.
+
+Beyond its table, a feature is 0.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +16,7 @@ from softmachine.transformer.features import Feature
 
 @dataclass(frozen=True)
 class Table(Feature):
-    """A number for each position, as the wiring of one circuit; 0 beyond."""
+    """A table with one number per position; 0 beyond."""
 
     title: str
     values: tuple[Fraction, ...]
@@ -39,14 +42,14 @@ class Table(Feature):
 
 
 NO_ADDRESS = -1
-"""An entry that is no address."""
+"""Entry for a position without an address."""
 FINEST = 10_000
-"""So many bits of a component are computed at most."""
+"""Maximum bits of a component."""
 
 
 @dataclass(frozen=True)
 class AddressBit(Feature):
-    """Bit k of the address in a table of wiring, as ±1; 0 where there is none."""
+    """Bit k of the address in a table, as ±1; 0 where there is none."""
 
     title: str
     k: int
@@ -65,9 +68,9 @@ class AddressBit(Feature):
 
 @dataclass(frozen=True)
 class AddressVector(Feature):
-    """A component of μ(address + 1), a vector of length 1, to the nearest multiple of 2^-bits; 0 where there is none.
+    """A component of the unit vector μ(address + 1), rounded to multiples of 2^-bits; 0 where there is no address.
 
-    μ(k) = (√(1/k), √(1 - 1/k)): different addresses are different directions.
+    μ(k) = (√(1/k), √(1 - 1/k)): different addresses have different directions.
     """
 
     title: str
@@ -77,7 +80,7 @@ class AddressVector(Feature):
 
     def __post_init__(self) -> None:
         if self.component not in (0, 1) or not 0 <= self.bits <= FINEST:
-            raise ValueError(f"there is no component {self.component} of {self.bits} bits")
+            raise ValueError(f"an address vector has no component {self.component} of {self.bits} bits")
 
     @property
     def name(self) -> str:
@@ -97,7 +100,7 @@ def _address(addresses: tuple[int, ...], i: int) -> int:
 
 
 def unit_vector(address: int, bits: int) -> tuple[int, int]:
-    """μ(address + 1), to the nearest multiples of 2^-bits, in these units."""
+    """μ(address + 1), rounded to multiples of 2^-bits, in units of 2^-bits."""
     k = address + 1
     return _root(Fraction(1 << 2 * bits, k)), _root(Fraction((k - 1) << 2 * bits, k))
 
@@ -108,7 +111,7 @@ def _root(square: Fraction) -> int:
 
 
 class Somewhere(Feature):
-    """A feature at some positions, and 0 at the others."""
+    """A feature restricted to some positions; 0 elsewhere."""
 
     of: Feature
 
@@ -127,7 +130,7 @@ class Somewhere(Feature):
 
 @dataclass(frozen=True)
 class Shifted(Somewhere):
-    """A feature of the position counted from an offset on; 0 before."""
+    """A feature of i - offset; 0 before the offset."""
 
     offset: int
     of: Feature
@@ -144,13 +147,15 @@ class Shifted(Somewhere):
 
 @dataclass(frozen=True)
 class InBlocks(Shifted):
-    """A feature of numbers that stand at the ends of blocks, and after the blocks one by one; elsewhere 0.
+    """A feature of the block index at the last position of each block, and of consecutive indices after the blocks.
+
+    At the other positions of a block it is 0.
 
     Args:
-        offset: Where the first block begins.
+        offset: The first position of the first block.
         of: The feature.
-        block: How long a block is; its last position is the number's.
-        blocks: How many blocks there are.
+        block: The length of a block.
+        blocks: The number of blocks.
     """
 
     block: int
@@ -158,7 +163,7 @@ class InBlocks(Shifted):
 
     def __post_init__(self) -> None:
         if self.block < 1 or self.blocks < 0:
-            raise ValueError(f"there are no {self.blocks} blocks of length {self.block}")
+            raise ValueError(f"{self.blocks} blocks of length {self.block} are not possible")
 
     def value(self, i: int, n: int) -> Fraction:
         beyond = i - self.offset - self.block * self.blocks

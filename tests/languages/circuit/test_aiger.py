@@ -132,7 +132,7 @@ def test_a_binary_file_is_a_source_by_its_name_by_its_content_and_by_an_option(t
         (b"aig 5 1 0 1 1\n2\n\x02\x02", 0, "largest variable is 5"),
         (b"aig 400000 1 0 1 399999\n2\n", 24, "only 2 bytes follow"),
         (b"aig 99999999999 1 0 1 5\n2\n", 4, "at most"),
-        (b"aig 2 1 0 1 1\n2 2\n\x02\x02", 14, "one literal a line"),
+        (b"aig 2 1 0 1 1\n2 2\n\x02\x02", 14, "one literal per line"),
         (b"aig 2 1 0 1 1\n9\n\x02\x02", 14, "at most 5"),
         (b"aig 2 1 0 1 1\nx\n\x02\x02", 14, "should be a number"),
         (b"aig 2 1 0 1 1\n\n4\n\x02\x02", 14, "the line is empty"),

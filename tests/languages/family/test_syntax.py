@@ -40,9 +40,9 @@ def test_a_family_may_say_how_deep_it_is_at_most() -> None:
 def test_a_circuit_that_is_deeper_than_its_family_says_is_refused() -> None:
     with pytest.raises(InputError, match="for 3 inputs has depth 1, which is more than n - 3"):
         parse("family f\ndepth log <= n - 3\ny = OR x(0)\noutput y").circuit(3)
-    with pytest.raises(InvalidError, match="the depth: nothing says what m is"):
+    with pytest.raises(InvalidError, match="the depth: m is not defined"):
         parse("family f\ndepth log <= m\ny = OR x(0)\noutput y")
-    with pytest.raises(SourceError, match="'<=' should come here, not '<'"):
+    with pytest.raises(SourceError, match="expected '<=', found '<'"):
         parse("family f\ndepth log^1 < n\ny = OR x(0)\noutput y")
 
 
@@ -64,18 +64,18 @@ def test_expressions_keep_their_brackets(text: str) -> None:
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        ("y = XOR x(0)", "<string>:2:5: 'AND' or 'OR' or 'NOT' or 'THR' should come here, not 'XOR'"),
-        ("y = OR", "<string>:2:7: the name of a wire should come here"),
-        ("y = OR x(0) for i in 0", "<string>:2:23: '..' should come here"),
-        ("y = OR x(0", "<string>:2:11: ',' or '[)]' should come here"),
-        ("y = OR x(0) ?", "<string>:2:13: '[?]' cannot stand here"),
-        ("y = OR [x(0)]", "<string>:2:13: 'for' should come here"),
-        ("y = THR x(0)", "<string>:2:9: '[(]' should come here"),
-        ("y = OR x(0) for i in 0..n if i", "<string>:2:31: '=' or"),
-        ("y = OR x(0) ]", "<string>:2:13: the name of a wire should come here"),
-        ("y = OR x(" + "(" * 60 + "0", "brackets are more than 40 deep"),
+        ("y = XOR x(0)", "<string>:2:5: expected 'AND' or 'OR' or 'NOT' or 'THR', found 'XOR'"),
+        ("y = OR", "<string>:2:7: expected the name of a wire"),
+        ("y = OR x(0) for i in 0", "<string>:2:23: expected '..'"),
+        ("y = OR x(0", "<string>:2:11: expected ',' or '[)]'"),
+        ("y = OR x(0) ?", "<string>:2:13: unexpected '[?]'"),
+        ("y = OR [x(0)]", "<string>:2:13: expected 'for'"),
+        ("y = THR x(0)", "<string>:2:9: expected '[(]'"),
+        ("y = OR x(0) for i in 0..n if i", "<string>:2:31: expected '=' or"),
+        ("y = OR x(0) ]", "<string>:2:13: expected the name of a wire"),
+        ("y = OR x(" + "(" * 60 + "0", "parentheses are nested more than 40 deep"),
         ("y = OR x(1234567890123)", "<string>:2:10: this number is too long"),
-        ("depth log^x", "<string>:2:11: the exponent should come here"),
+        ("depth log^x", "<string>:2:11: expected an exponent"),
     ],
 )
 def test_mistakes_are_reported_where_they_are(line: str, message: str) -> None:
@@ -87,8 +87,8 @@ def test_mistakes_are_reported_where_they_are(line: str, message: str) -> None:
     ("body", "message"),
     [
         ("y = OR z\noutput y", "there is no rule for z"),
-        ("y = OR x(i)\noutput y", "nothing says what i is"),
-        ("y = OR x(0) for n in 0..1\noutput y", "n has a value already"),
+        ("y = OR x(i)\noutput y", "i is not defined"),
+        ("y = OR x(0) for n in 0..1\noutput y", "n is already defined"),
         ("x(0) = OR x(1)\noutput x(0)", "x is the name of the inputs"),
         ("depth log^7\ny = OR x(0)\noutput y", "the exponent is between 1 and 4"),
     ],
@@ -99,7 +99,7 @@ def test_families_that_mean_nothing_are_refused(body: str, message: str) -> None
 
 
 def test_an_output_is_needed_and_headers_come_once() -> None:
-    with pytest.raises(SourceError, match="nothing says what the output is"):
+    with pytest.raises(SourceError, match="there is no output line"):
         parse("family f\ny = OR x(0)")
     with pytest.raises(SourceError, match="already a line that begins with 'depth'"):
         parse("family f\ndepth log\ndepth log\ny = OR x(0)\noutput y")

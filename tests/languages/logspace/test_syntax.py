@@ -55,7 +55,7 @@ def test_mistakes_are_reported_where_they_are(text: str, message: str) -> None:
     [
         ("s c 1 -> yes 1 R S", "reads 'c', which is not a letter"),
         ("s a 2 -> yes 1 R S", "has '2' on the work tape"),
-        ("s a < -> yes 1 R S", "changes an end mark"),
+        ("s a < -> yes 1 R S", "overwrites an end marker"),
         ("s a 1 -> yes 1 R X", "a head moves L, S or R"),
         ("s < 1 -> yes 1 L S", "leaves the input: it moves L from <"),
         ("s a > -> yes > S R", "leaves the work tape: it moves R from >"),

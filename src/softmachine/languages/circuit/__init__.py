@@ -1,4 +1,4 @@
-"""Boolean circuits: the data type, what a circuit computes, and the file formats people already use."""
+"""Boolean circuits: data type, evaluation, simplification, generators and the established file formats."""
 
 from softmachine.languages.circuit.builder import Builder
 from softmachine.languages.circuit.circuit import Circuit

@@ -1,16 +1,17 @@
-"""The formats of AIGER, and-inverter graphs: ASCII, ``.aag``, and binary, ``.aig``. The first word tells which it is.
+"""AIGER format for and-inverter graphs: ASCII (``.aag``) and binary (``.aig``), distinguished by the first word.
 
 The header ``aag M I L O A`` gives the largest variable and the numbers of inputs, latches, outputs and ANDs; the lines
 after it are literals: 2v is variable v, 2v+1 its negation, 0 and 1 are constants. Names follow as ``i0 name`` and
-``o0 name``, then comments after a line ``c``. Latches are memory, and such a file is refused. Circuits are written in
-ASCII.
+``o0 name``, then comments after a line ``c``. Latches are memory elements, so files with latches are rejected. The
+writer emits ASCII.
 """
 
 from __future__ import annotations
 
 import re
 
-from softmachine.languages.circuit import aiger_ascii, aiger_binary
+from softmachine.languages.circuit.aiger_ascii import read as read_ascii
+from softmachine.languages.circuit.aiger_binary import read as read_binary
 from softmachine.languages.circuit.circuit import Circuit
 from softmachine.languages.circuit.network import Basis, Network, used
 from softmachine.languages.circuit.simplify import as_network
@@ -18,22 +19,22 @@ from softmachine.languages.formats import Format
 from softmachine.languages.source import name_of
 
 BINARY = "aig "
-"""How binary files begin."""
+"""First bytes of a binary file."""
 
 
 def looks_like(text: str) -> bool:
-    """Whether a text is meant as such a file, though there may be a mistake in it."""
+    """Whether a text is recognisably an AIGER file, even if it has syntax errors."""
     return re.match(r"\s*(aag|ag|aig)\s+\d", text) is not None
 
 
 def parse(text: str, *, source: str = "<string>", name: str | None = None) -> Circuit:
-    """The circuit that a file describes; of a binary one, the text is its bytes, a character each."""
-    graph = aiger_binary.read(text, source) if text.startswith(BINARY) else aiger_ascii.read(text, source)
+    """Parse an AIGER file; the text of a binary file is its bytes decoded as Latin-1, one character per byte."""
+    graph = (read_binary if text.startswith(BINARY) else read_ascii)(text, source)
     return graph.circuit(name or name_of(source) or "circuit")
 
 
 def to_text(circuit: Circuit) -> str:
-    """The circuit as such a file: gates are written as ANDs of two and negations; their names are lost."""
+    """Format a circuit as ASCII AIGER: gates become two-input ANDs and negations, and lose their names."""
     network, wires = as_network(circuit, Basis.AIG)
     literal = _literals(network, [wires[wire] for wire in circuit.outputs])
     ands = [number for number in literal if network.nodes[number][0] == "and"]
@@ -50,7 +51,7 @@ def to_text(circuit: Circuit) -> str:
 
 
 def _literals(network: Network, outputs: list[int]) -> dict[int, int]:
-    """The literal of each gate that the outputs depend on, and of all inputs."""
+    """Assign a literal to each gate that the outputs depend on, and to all inputs."""
     literal = {0: 0, 1: 1, **{number: 2 * k for k, number in enumerate(network.inputs, start=1)}}
     variable = len(network.inputs)
     for number in used(network, outputs):

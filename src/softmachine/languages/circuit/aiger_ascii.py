@@ -1,4 +1,4 @@
-"""The reader of ASCII AIGER, ``.aag``: a line each for inputs, outputs and ANDs, then names and comments."""
+"""Parser of ASCII AIGER, ``.aag``: one line per input, output and AND, then names and comments."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from softmachine.support.errors import Place, SourceError
 
 
 def read(text: str, source: str) -> AndInverterGraph:
-    """The graph that a file describes.
+    """Parse an ASCII AIGER file.
 
     Raises:
-        SourceError: If the text is not such a file.
+        SourceError: If the text is not an ASCII AIGER file.
     """
     lines = list(lines_of(text, source))
     if not lines:
@@ -21,14 +21,14 @@ def read(text: str, source: str) -> AndInverterGraph:
 
 
 class _Reader:
-    """A file on its way to a graph."""
+    """Parser state: the lines of each section, and the variables driven so far."""
 
     def __init__(self, header: Header, lines: list[Line]) -> None:
         inputs, outputs, ands = header.inputs, header.outputs, header.ands
         self.header, self.first, body = header, lines[0], lines[1:]
         if len(body) < inputs + outputs + ands:
             raise lines[-1].error(
-                f"the file ends here, but its header speaks of {inputs} inputs, {outputs} outputs and {ands} ANDs"
+                f"the file ends here, but its header declares {inputs} inputs, {outputs} outputs and {ands} ANDs"
             )
         self.inputs, body = body[:inputs], body[inputs:]
         self.outputs, body = body[:outputs], body[outputs:]
@@ -37,9 +37,9 @@ class _Reader:
         self.driven: set[int] = set()
 
     def graph(self) -> AndInverterGraph:
-        """All of it; every variable is driven once, whatever the order of the gates."""
+        """Parse the file; every variable is driven exactly once, and gates may come in any order."""
         inputs = [
-            self._variable(line, "an input", fields=1, example="an input is one even literal a line")
+            self._variable(line, "an input", fields=1, example="an input is one even literal per line")
             for line in self.inputs
         ]
         variables = [self._variable(line, "an AND", fields=3, example="an AND is like: 6 2 4") for line in self.ands]
@@ -51,7 +51,7 @@ class _Reader:
         return AndInverterGraph(inputs, ands, outputs, self.symbols, self.first.place)
 
     def _variable(self, line: Line, what: str, *, fields: int, example: str) -> int:
-        """The variable that a line defines."""
+        """Parse the variable that a line defines."""
         if len(line.fields) != fields:
             raise line.error(f"this is not {what}", example)
         literal = line.number(0, what, most=self.header.largest_literal)
@@ -63,7 +63,7 @@ class _Reader:
         return literal // 2
 
     def _literal(self, line: Line, field: int) -> int:
-        """A literal that is read."""
+        """Parse a literal that is used as an argument or an output."""
         literal = line.number(field, "a literal", most=self.header.largest_literal)
         if literal > 1 and literal // 2 not in self.driven:
             raise line.error(f"nothing drives variable {literal // 2} (literal {literal})", field=field)

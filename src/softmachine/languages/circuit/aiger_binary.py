@@ -1,11 +1,12 @@
-"""The reader of binary AIGER, ``.aig``: and-inverter graphs whose gates are differences of literals.
+"""Parser of binary AIGER, ``.aig``: and-inverter graphs whose gates are delta-encoded literals.
 
-After the header come the outputs, a literal a line. Inputs are the variables from 1 on and ANDs those behind them, so
-that neither is written. Of an AND with literal c that reads a ≥ b there are c - a and a - b, each in bytes of seven
-bits, the lowest first, and all but the last of them marked by the highest bit. Names and comments follow as text.
+The outputs follow the header, one literal per line. Inputs are the variables 1, 2, …, and ANDs the variables after
+them, so neither is written. An AND with literal c and arguments a ≥ b is stored as c - a and a - b, each as a
+little-endian base-128 varint: seven bits per byte, with the highest bit set in all bytes but the last. Names and
+comments follow as text.
 
-Costs: linear in the file. Outputs and ANDs take two bytes each at least, so that a header which speaks of more than the
-file has is refused before anything is read.
+Cost: linear in the file size. Outputs and ANDs take at least two bytes each, so a header that declares more than the
+file can hold is rejected before parsing.
 """
 
 from __future__ import annotations
@@ -19,22 +20,22 @@ from softmachine.languages.circuit.lines import Line, check_length
 from softmachine.support.errors import Place, SourceError
 
 LONGEST_LINE = 200
-"""No line of numbers has so many bytes."""
+"""Maximum bytes in a line of numbers."""
 LEAST_BYTES = 2
-"""An output, or an AND, has so many at least."""
+"""Minimum bytes of an output or an AND."""
 LONGEST_NUMBER = 5
-"""A difference of literals has so many bytes at most."""
+"""Maximum bytes of a varint (a difference of literals)."""
 
 
 def read(text: str, source: str) -> AndInverterGraph:
-    """The graph that a file describes.
+    """Parse a binary AIGER file.
 
     Args:
-        text: The bytes of the file, a character each.
-        source: Where it comes from, for messages.
+        text: The bytes of the file, one character per byte.
+        source: Name of the file in messages.
 
     Raises:
-        SourceError: If it is not such a file; the message names the byte, counted from 0.
+        SourceError: If it is not a binary AIGER file; the message gives the byte offset, counted from 0.
     """
     check_length(text, source)
     try:
@@ -46,7 +47,7 @@ def read(text: str, source: str) -> AndInverterGraph:
 
 @dataclass(frozen=True)
 class _TextLine(Line):
-    """A line of text in a file of bytes: mistakes in it are told by the byte."""
+    """A line of text in a binary file; errors in it give the byte offset instead of line and column."""
 
     begins: int
 
@@ -56,7 +57,7 @@ class _TextLine(Line):
 
 
 class _Reader:
-    """A file, and how far it has been read."""
+    """Parser state: the bytes of a file and the read position."""
 
     def __init__(self, data: bytes, source: str) -> None:
         self.data = data
@@ -64,7 +65,7 @@ class _Reader:
         self.at = 0
 
     def graph(self) -> AndInverterGraph:
-        """All of it, in the order of the file."""
+        """Parse the sections in the order of the file."""
         header = header_of(self._numbers(), "aig")
         self._check_sizes(header)
         outputs = [Output(self._output(header), self.place) for _ in range(header.outputs)]
@@ -78,17 +79,17 @@ class _Reader:
     def _check_sizes(self, header: Header) -> None:
         sizes = f"{header.inputs:,} inputs, {header.outputs:,} outputs and {header.ands:,} ANDs"
         if header.largest != header.inputs + header.ands:
-            raise self._error(f"the largest variable is {header.largest:,}, but the header speaks of {sizes}", 0)
+            raise self._error(f"the largest variable is {header.largest:,}, but the header declares {sizes}", 0)
         left = len(self.data) - self.at
         if left < LEAST_BYTES * (header.outputs + header.ands):
-            raise self._error(f"the header speaks of {sizes}, but only {left:,} bytes follow", self.at)
+            raise self._error(f"the header declares {sizes}, but only {left:,} bytes follow", self.at)
 
     def _line(self, longest: int | None = None) -> _TextLine:
-        """The line that begins here, without what ends it."""
+        """Read a line at the current position, without its line break."""
         begins, stop = self.at, len(self.data) if longest is None else self.at + longest
         end = self.data.find(b"\n", begins, stop)
         if end < 0 and longest is not None:
-            raise self._error("a line of numbers should stand here, but the line does not end", begins)
+            raise self._error("expected a line of numbers, but the line does not end", begins)
         end = len(self.data) if end < 0 else end
         self.at = end + 1
         try:
@@ -99,13 +100,13 @@ class _Reader:
     def _numbers(self) -> _TextLine:
         line = self._line(LONGEST_LINE)
         if not line.fields:
-            raise line.error("a number should stand here, but the line is empty")
+            raise line.error("expected a number, but the line is empty")
         return line
 
     def _output(self, header: Header) -> int:
         line = self._numbers()
         if len(line.fields) != 1:
-            raise line.error("an output is one literal a line")
+            raise line.error("an output is one literal per line")
         return line.number(0, "an output", most=header.largest_literal)
 
     def _and(self, variable: int) -> And:
@@ -113,7 +114,7 @@ class _Reader:
         return And(variable, one, self._below(one, least=0), self.place)
 
     def _below(self, literal: int, least: int) -> int:
-        """A literal, by its difference from one that is larger."""
+        """Read a literal that is stored as its difference from a larger one."""
         begins, difference = self.at, self._difference()
         if not least <= difference <= literal:
             raise self._error(f"an AND cannot read literal {literal} less {difference:,}", begins)
@@ -128,10 +129,10 @@ class _Reader:
                 return number
         if self.at + LONGEST_NUMBER > len(self.data):
             raise self._error("the file ends in the middle of an AND", len(self.data))
-        raise self._error(f"a number of more than {LONGEST_NUMBER} bytes; no literal is so large", self.at)
+        raise self._error(f"a number of more than {LONGEST_NUMBER} bytes; literals are smaller", self.at)
 
     def _names(self) -> Iterator[Line]:
-        """The lines behind the ANDs that are not empty, up to the comments if nobody asks for more."""
+        """Yield the non-empty lines after the ANDs, lazily: the comments are only decoded if the caller reads on."""
         while self.at < len(self.data):
             line = self._line()
             if line.fields:

@@ -1,4 +1,4 @@
-"""What both formats of AIGER have in common: the header, and the names after the gates."""
+"""Header and symbol table, which ASCII and binary AIGER share."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _NUMBERS = ("the largest variable", *(f"the number of {kind}" for kind in ("inpu
 
 @dataclass(frozen=True)
 class Header:
-    """The largest variable, and how many inputs, outputs and ANDs there are. There are no latches."""
+    """The largest variable and the numbers of inputs, outputs and ANDs. Files with latches are rejected."""
 
     largest: int
     inputs: int
@@ -23,15 +23,15 @@ class Header:
 
     @property
     def largest_literal(self) -> int:
-        """The negation of the largest variable."""
+        """The largest literal: the negation of the largest variable."""
         return 2 * self.largest + 1
 
 
 def header_of(line: Line, word: str) -> Header:
-    """What the first line says, which begins with the word of its format.
+    """Parse the first line, which begins with the keyword of its format.
 
     Raises:
-        SourceError: If it is no header, or speaks of latches or properties.
+        SourceError: If it is not a header, or declares latches or properties.
     """
     if line.fields[0] != word or not 6 <= len(line.fields) <= 10:
         raise line.error("this is not the header of an AIGER file", EXAMPLE)
@@ -44,12 +44,12 @@ def header_of(line: Line, word: str) -> Header:
         )
     for extra in range(6, len(line.fields)):
         if line.number(extra, "a number of properties"):
-            raise line.error("properties and constraints are not supported; give them as outputs", field=extra)
+            raise line.error("properties and constraints are not supported; declare them as outputs", field=extra)
     return Header(largest, inputs, outputs, ands)
 
 
 def symbols_of(lines: Iterable[Line], header: Header) -> dict[str, str]:
-    """The names of inputs and outputs, up to the comments."""
+    """Parse the names of inputs and outputs, up to the comments."""
     found = {}
     for line in lines:
         if line.text.strip() == "c":

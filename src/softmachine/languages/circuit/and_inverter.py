@@ -1,7 +1,7 @@
-"""And-inverter graphs, as files of AIGER describe them, on their way to a circuit.
+"""And-inverter graphs as AIGER files describe them, and their conversion to circuits.
 
-Literal 2v is variable v, 2v+1 its negation, 0 and 1 are the constants. The readers of both formats of AIGER make one of
-these; whoever makes one has seen to it that every variable which is read is an input or an AND.
+Literal 2v is variable v, 2v+1 its negation, 0 and 1 are the constants. Both AIGER parsers build an `AndInverterGraph`
+and guarantee that every variable that is read is an input or an AND.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from softmachine.support.errors import Place
 
 
 class And(NamedTuple):
-    """An AND of two literals, and the variable that it drives."""
+    """An AND of two literals, with the variable that it drives."""
 
     variable: int
     one: int
@@ -26,7 +26,7 @@ class And(NamedTuple):
 
 
 class Output(NamedTuple):
-    """A literal that is an output."""
+    """An output literal."""
 
     literal: int
     place: Place
@@ -34,14 +34,14 @@ class Output(NamedTuple):
 
 @dataclass(frozen=True)
 class AndInverterGraph:
-    """What a file says.
+    """Contents of an AIGER file.
 
     Args:
-        inputs: The variables that are inputs.
+        inputs: The input variables.
         ands: The gates.
         outputs: The outputs.
-        symbols: The names of inputs and outputs that have one: ``i0``, ``o0`` and so on, and the name.
-        place: Where the file begins.
+        symbols: Symbol table: ``i0``, ``o0`` and so on, mapped to the names of these inputs and outputs.
+        place: Start of the file.
     """
 
     inputs: Sequence[int]
@@ -51,26 +51,26 @@ class AndInverterGraph:
     place: Place
 
     def circuit(self, name: str) -> Circuit:
-        """The circuit. Wires without a name get one that no other has."""
+        """Convert the graph to a circuit. Wires without a name get a fresh one."""
         return _Maker(self, name).circuit()
 
 
 class _Maker:
-    """A graph on its way to a circuit."""
+    """Conversion of one graph to a circuit."""
 
     def __init__(self, graph: AndInverterGraph, name: str) -> None:
         self.graph = graph
         self.taken = set(graph.symbols.values())
-        """The names that no wire may be given."""
+        """Names that are in use or reserved."""
         inputs = [self._input_name(k) for k in range(len(graph.inputs))]
         self.builder = Builder(name, inputs, reserved=self.taken)
         self.wires = {2 * variable: wire for variable, wire in zip(graph.inputs, inputs, strict=True)}
-        """The wire of each literal that has one."""
+        """Wire of each literal that has one."""
         self.named = self._output_names(set(inputs))
-        """The literals that are called as the output is that they are, so that no gate passes them on."""
+        """Literals that carry the name of their output, so that no BUF gate is needed."""
 
     def circuit(self) -> Circuit:
-        """All of it: gates first get their names, then their arguments, because files may list them in any order."""
+        """Convert: name all gates first, then connect them, because files may list gates in any order."""
         for gate in self.graph.ands:
             literal = 2 * gate.variable
             self.wires[literal] = self.named.get(literal) or self._unused(f"v{gate.variable}")
@@ -83,7 +83,7 @@ class _Maker:
         return self.graph.symbols.get(f"i{k}") or self._unused(f"i{k}")
 
     def _unused(self, name: str) -> str:
-        """The name, with primes if another wire has it."""
+        """Reserve a name; primes are appended while it is in use."""
         while name in self.taken:
             name += "'"
         self.taken.add(name)
@@ -99,18 +99,18 @@ class _Maker:
         return named
 
     def _outputs(self) -> list[str]:
-        """The wires of the outputs; one that has a name of its own and is another wire is passed on by a gate."""
+        """The wires of the outputs; an output whose name differs from its wire's gets a BUF gate."""
         wires = [self._wire(literal, place) for literal, place in self.graph.outputs]
         used = {*self.builder.inputs, *(gate.name for gate in self.builder.gates)}
         for k, wire in enumerate(wires):
-            wanted = self.graph.symbols.get(f"o{k}", wire)
-            if wanted not in used:
-                used.add(wanted)
-                wires[k] = self.builder.gate(GateKind.BUF, wire, name=wanted, place=self.graph.outputs[k].place)
+            name = self.graph.symbols.get(f"o{k}", wire)
+            if name not in used:
+                used.add(name)
+                wires[k] = self.builder.gate(GateKind.BUF, wire, name=name, place=self.graph.outputs[k].place)
         return wires
 
     def _wire(self, literal: int, place: Place) -> str:
-        """The wire of a literal; constants and negations get a gate when they are first read."""
+        """The wire of a literal; gates for constants and negations are created on first use."""
         if literal not in self.wires:
             name = self.named.get(literal)
             if literal < 2:

@@ -1,9 +1,9 @@
-"""The ``.bench`` format of the ISCAS benchmarks.
+"""ISCAS ``.bench`` format: parser and printer.
 
 Lines ``INPUT(a)``, ``OUTPUT(y)`` and ``y = NAND(a, b)``; ``#`` begins a comment. The gates are AND, OR, NOT, XOR, XNOR,
-NAND, NOR and BUFF (or BUF), and the constants ``y = vdd`` and ``y = gnd`` as some tools write them. These are ours,
-because the format has no word for them: ``MAJ(…)``, and ``THR3(…)`` for a threshold of 3. ``DFF`` is a memory element:
-such a circuit is not combinational and is refused.
+NAND, NOR and BUFF (or BUF), and the constants ``y = vdd`` and ``y = gnd`` as some tools write them. Extensions of
+softmachine: ``MAJ(…)``, and ``THR3(…)`` for a threshold of 3. ``DFF`` is a memory element: such a circuit is not
+combinational and is rejected.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ EXAMPLE = "lines are like INPUT(a), OUTPUT(y) and y = NAND(a, b)"
 
 
 def looks_like(text: str) -> bool:
-    """Whether a text is meant as such a file, though there may be a mistake in it."""
+    """Whether a text is recognisably a bench file, even if it has syntax errors."""
     return re.search(r"^\s*(INPUT|OUTPUT)\s*\(", text, re.MULTILINE | re.IGNORECASE) is not None
 
 
 def parse(text: str, *, source: str = "<string>", name: str | None = None) -> Circuit:
-    """The circuit that a file describes."""
+    """Parse a bench file."""
     builder = Builder(name or name_of(source) or "circuit")
     outputs: list[str] = []
     for line in lines_of(text, source, comment="#"):
@@ -71,7 +71,7 @@ def _gate(builder: Builder, line: Line) -> None:
 
 
 def _wire(text: str, line: Line) -> str:
-    """A name of a wire."""
+    """Parse the name of a wire."""
     wire = text.strip()
     if not wire or any(character.isspace() for character in wire) or "," in wire:
         raise line.error(f"{wire!r} is not the name of a wire" if wire else "the name of a wire is missing", EXAMPLE)
@@ -79,7 +79,7 @@ def _wire(text: str, line: Line) -> str:
 
 
 def to_text(circuit: Circuit) -> str:
-    """The circuit as such a file."""
+    """Format a circuit as a bench file."""
     check_names(circuit, "bench", FORBIDDEN)
     lines = [f"# {circuit.name}"] if circuit.name.isprintable() else []
     lines += [f"INPUT({wire})" for wire in circuit.inputs]

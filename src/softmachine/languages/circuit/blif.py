@@ -1,9 +1,9 @@
-"""The Berkeley Logic Interchange Format, BLIF: its combinational subset, one model a file.
+"""Berkeley Logic Interchange Format (BLIF): parser and printer of its combinational subset, one model per file.
 
 ``.model``, ``.inputs``, ``.outputs`` and ``.end``, and for each gate ``.names`` with its arguments and its wire,
-followed by a cover: rows of 0, 1 and - that say where it is 1 (or, all of them, where it is 0). Covers that are gates
-are read as gates: AND, OR, XOR, thresholds and so on; others become an OR of ANDs. Latches, subcircuits and library
-gates are refused.
+followed by a cover: rows of 0, 1 and - that give the on-set (or, all of them, the off-set). Covers that equal a gate
+are parsed as that gate (AND, OR, XOR, threshold, …); others become an OR of ANDs. Latches, subcircuits and library
+gates are rejected.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ from softmachine.support.errors import Place, SourceError
 SEQUENTIAL = (".latch", ".mlatch", ".start_kiss", ".clock")
 WIDE = [kind for kind in GateKind if kind not in UNARY | CONSTANT | {GateKind.THR}]
 WIDEST_TABLE = 8
-"""Covers of so many arguments are compared with all gates that depend on the number of ones only."""
+"""Covers of at most this many arguments are compared with all symmetric gates."""
 MOST_ROWS = 70
-"""The writer uses at most so many rows for a gate, and writes it as several gates before that."""
+"""Maximum rows per printed gate; the printer splits gates that need more."""
 
 
 @dataclass
 class _Cover:
-    """A ``.names``: the wires, the rows, and what these say."""
+    """A ``.names`` statement: its wires, its rows, and the value of these (1 for the on-set, 0 for the off-set)."""
 
     place: Place
     inputs: list[str]
@@ -45,12 +45,12 @@ class _Cover:
 
 
 def looks_like(text: str) -> bool:
-    """Whether a text is meant as such a file, though there may be a mistake in it."""
+    """Whether a text is recognisably a BLIF file, even if it has syntax errors."""
     return re.search(r"^\s*\.(model|inputs|names)\b", text, re.MULTILINE) is not None
 
 
 def parse(text: str, *, source: str = "<string>", name: str | None = None) -> Circuit:
-    """The circuit that a file describes."""
+    """Parse a BLIF file."""
     model: str | None = None
     inputs: list[str] = []
     outputs: list[str] = []
@@ -59,7 +59,7 @@ def parse(text: str, *, source: str = "<string>", name: str | None = None) -> Ci
         word, *rest = line.fields
         match word:
             case ".model" if model is not None:
-                raise line.error("this is a second model; one a file is supported")
+                raise line.error("this is a second model; only one per file is supported")
             case ".model":
                 model = rest[0] if rest else ""
             case ".inputs":
@@ -86,7 +86,7 @@ def parse(text: str, *, source: str = "<string>", name: str | None = None) -> Ci
 
 
 def _joined(lines: Iterator[Line]) -> Iterator[Line]:
-    """Lines, with those that end in a backslash joined to the next."""
+    """Join lines that end in a backslash to the next line."""
     begun: Line | None = None
     for line in lines:
         whole = Line(f"{begun.text[:-1]} {line.text.lstrip()}", begun.place) if begun else line
@@ -100,7 +100,7 @@ def _joined(lines: Iterator[Line]) -> Iterator[Line]:
 def _refused(line: Line, word: str) -> SourceError:
     if word in SEQUENTIAL:
         return line.error(
-            f"{word} is about memory; only combinational circuits are supported",
+            f"{word} describes memory; only combinational circuits are supported",
             "cut the circuit at its latches: make their outputs inputs, and their inputs outputs",
         )
     known = ".model, .inputs, .outputs, .names and .end"
@@ -108,24 +108,24 @@ def _refused(line: Line, word: str) -> SourceError:
 
 
 def _row(covers: list[_Cover], line: Line) -> None:
-    """A row of the last cover."""
+    """Parse a row and append it to the last cover."""
     if not covers:
-        raise line.error("a row of a cover stands before any .names")
+        raise line.error("a row of a cover before any .names")
     cover, fields = covers[-1], line.fields
     width = len(cover.inputs)
     pattern, value = ("", fields[0]) if not width and len(fields) == 1 else (fields[0], fields[-1])
     if len(fields) != (2 if width else 1) or not set(pattern) <= set("01-") or value not in ("0", "1"):
-        raise line.error("this is not a row of a cover", "a row is like 1-0 1: a character an argument, then 0 or 1")
+        raise line.error("this is not a row of a cover", "a row is like 1-0 1: one character per argument, then 0 or 1")
     if len(pattern) != width:
         raise line.error(f"the row has {len(pattern)} characters, but {cover.output!r} has {width} arguments", field=0)
     if cover.value not in (None, value):
-        raise line.error("rows of one cover must all say 1, or all say 0", field=len(fields) - 1)
+        raise line.error("the rows of a cover must all end in 1, or all in 0", field=len(fields) - 1)
     cover.value = value
     cover.rows.append(pattern)
 
 
 def _gates(builder: Builder, cover: _Cover) -> None:
-    """The gate that a cover is, or gates for it."""
+    """Add the gate that a cover equals, or else an OR of ANDs."""
     place, positive = cover.place, cover.value != "0"
     simple = _symmetric(cover.rows, len(cover.inputs), positive) or _simple(cover.rows, positive)
     if simple is not None:
@@ -149,11 +149,14 @@ def _gates(builder: Builder, cover: _Cover) -> None:
 
 _ONE_ROW = {"11": GateKind.AND, "10": GateKind.NAND, "01": GateKind.NOR, "00": GateKind.OR}
 _ROW_EACH = {"11": GateKind.OR, "10": GateKind.NOR, "01": GateKind.NAND, "00": GateKind.AND}
-"""What a cover is that has one row without -, or one row for each argument: its sign, and then what it says."""
+"""Gates of covers with a single row without -, and of covers with one row per argument.
+
+The key is the character in the rows, then the value of the cover.
+"""
 
 
 def _simple(rows: list[str], positive: bool) -> tuple[GateKind, int | None] | None:
-    """AND, OR, NAND or NOR of any width, if the cover is one."""
+    """Recognise AND, OR, NAND and NOR of any width."""
     for sign in "10":
         case = f"{sign}{positive:d}"
         if len(rows) == 1 and set(rows[0]) == {sign}:
@@ -164,13 +167,13 @@ def _simple(rows: list[str], positive: bool) -> tuple[GateKind, int | None] | No
 
 
 def _each_once(rows: list[str], sign: str) -> bool:
-    """Whether each row speaks of one argument, and each argument has one."""
+    """Whether each row constrains exactly one argument, and each argument has one such row."""
     places = {row.index(sign) for row in rows if row.count(sign) == 1 and row.count("-") == len(row) - 1}
     return len(places) == len(rows)
 
 
 def _symmetric(rows: list[str], width: int, positive: bool) -> tuple[GateKind, int | None] | None:
-    """The gate that depends on the number of ones as the cover does, if it depends on nothing else."""
+    """Recognise symmetric gates: covers whose value depends only on the number of ones."""
     if not rows:
         return GateKind.ZERO, None
     if width > WIDEST_TABLE:
@@ -183,7 +186,7 @@ def _symmetric(rows: list[str], width: int, positive: bool) -> tuple[GateKind, i
 
 
 def _by_count(values: list[bool]) -> tuple[GateKind, int | None] | None:
-    """The gate that is 1 for these numbers of ones."""
+    """The gate whose value for each number of ones is given, if there is one."""
     width = len(values) - 1
     if len(set(values)) == 1:
         return (GateKind.ONE if values[0] else GateKind.ZERO), None
@@ -196,7 +199,7 @@ def _by_count(values: list[bool]) -> tuple[GateKind, int | None] | None:
 
 
 def to_text(circuit: Circuit) -> str:
-    """The circuit as such a file. XOR, MAJ and THR of many arguments are written as several gates."""
+    """Format a circuit as a BLIF file. XOR, MAJ and THR of many arguments are split into several gates."""
     if any(_rows_needed(gate) > MOST_ROWS for gate in circuit.gates):
         circuit = simplified(circuit, Basis.AC)
     check_names(circuit, "BLIF", "#\\")
@@ -218,7 +221,7 @@ def _rows_needed(gate: Gate) -> int:
 
 
 def _rows(gate: Gate) -> Iterator[str]:
-    """The cover of a gate."""
+    """Yield the rows of a gate's cover."""
     width = len(gate.inputs)
     match gate.kind:
         case GateKind.AND | GateKind.NAND | GateKind.BUF:

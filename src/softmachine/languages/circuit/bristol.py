@@ -1,8 +1,8 @@
-"""Bristol fashion, the format of circuits for multi-party computation.
+"""Bristol fashion, the circuit format of multi-party computation: parser and printer.
 
-First the numbers of gates and wires, then the number of input values and the bits of each, then the same of the output
-values; then a gate a line: how many wires it reads and drives, these wires, and AND, XOR, INV, EQ (a constant), EQW (a
-copy) or MAND (several ANDs at once). Inputs are the first wires, outputs the last ones.
+The header gives the numbers of gates and wires, then the number of input values and the bits of each, then the same for
+the output values. Each line after it is a gate: the numbers of wires it reads and drives, these wires, and AND, XOR,
+INV, EQ (a constant), EQW (a copy) or MAND (several ANDs at once). Inputs are the first wires, outputs the last ones.
 """
 
 from __future__ import annotations
@@ -22,17 +22,17 @@ from softmachine.support.errors import Place, SourceError
 KINDS = {"AND": GateKind.AND, "XOR": GateKind.XOR, "INV": GateKind.NOT, "NOT": GateKind.NOT, "EQW": GateKind.BUF}
 NAMES = {"and": "AND", "xor": "XOR", "not": "INV"}
 HEADER = (
-    "first the numbers of gates and wires, then the number of inputs and the bits of each, then the same of the outputs"
+    "first the numbers of gates and wires, then the number of inputs and the bits of each, then those of the outputs"
 )
 
 
 def looks_like(text: str) -> bool:
-    """Whether a text is meant as such a file, though there may be a mistake in it."""
+    """Whether a text is recognisably a Bristol-fashion file, even if it has errors."""
     return re.match(r"\s*\d+[ \t]+\d+[ \t\r]*\n\s*\d[\d \t]*\r?\n", text) is not None
 
 
 def parse(text: str, *, source: str = "<string>", name: str | None = None) -> Circuit:
-    """The circuit that a file describes."""
+    """Parse a Bristol-fashion file."""
     lines = list(lines_of(text, source, comment="#"))
     if len(lines) < 3:
         raise SourceError("the file has no header of three lines", place=Place(source), hint=HEADER)
@@ -44,7 +44,7 @@ def parse(text: str, *, source: str = "<string>", name: str | None = None) -> Ci
     if inputs > wires or outputs > wires:
         raise first.error(f"there are {wires} wires, but {inputs} bits of input and {outputs} of output", field=1)
     if len(lines) - 3 != gates:
-        raise first.error(f"the header speaks of {gates} gates, but {len(lines) - 3} follow", field=0)
+        raise first.error(f"the header declares {gates} gates, but {len(lines) - 3} follow", field=0)
     builder = Builder(name or name_of(source) or "circuit", [f"w{k}" for k in range(inputs)])
     for line in lines[3:]:
         _gate(builder, line, wires)
@@ -52,11 +52,11 @@ def parse(text: str, *, source: str = "<string>", name: str | None = None) -> Ci
 
 
 def _bits(line: Line, what: str) -> int:
-    """How many bits all values have."""
+    """Parse a line of value sizes; returns the total number of bits."""
     count = line.number(0, f"the number of {what} values")
     if len(line.fields) != count + 1:
         raise line.error(
-            f"the line speaks of {count} {what} values, but has {len(line.fields) - 1} numbers after that",
+            f"the line declares {count} {what} values, but has {len(line.fields) - 1} numbers after that",
             "this is Bristol fashion; the older Bristol format has another header",
         )
     return sum(line.number(k + 1, f"the bits of {what} {k}") for k in range(count))
@@ -91,7 +91,7 @@ def _gate(builder: Builder, line: Line, wires: int) -> None:
 
 
 def to_text(circuit: Circuit) -> str:
-    """The circuit as such a file, with one input value and one output value; the names of wires are lost."""
+    """Format a circuit with one input value and one output value; the names of wires are lost."""
     network, wires = as_network(circuit, Basis.XAG)
     outputs = [wires[wire] for wire in circuit.outputs]
     number = {gate: k for k, gate in enumerate(network.inputs)}

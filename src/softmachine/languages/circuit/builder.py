@@ -1,4 +1,4 @@
-"""A circuit in the making: gates are added one by one, and get names of their own where none is given."""
+"""Circuit builder: adds gates one by one and names those that have no name."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from softmachine.support.errors import Place
 
 
 class Builder:
-    """Gates so far; each method adds one and returns its wire.
+    """Mutable list of gates; each method adds one and returns its wire.
 
     Args:
-        name: What to call the circuit.
-        inputs: Its inputs.
-        reserved: Names that must not be given to a gate that has none.
+        name: Name of the circuit.
+        inputs: Input wires.
+        reserved: Names that are not given to unnamed gates.
     """
 
     def __init__(self, name: str, inputs: Iterable[str] = (), *, reserved: Iterable[str] = ()) -> None:
@@ -26,7 +26,7 @@ class Builder:
         self._next: dict[str, int] = {}
 
     def fresh(self, stem: str = "n") -> str:
-        """A name that no wire has."""
+        """Return a name that no wire has."""
         number = self._next.get(stem, 0)
         while f"{stem}{number}" in self._taken:
             number += 1
@@ -42,34 +42,34 @@ class Builder:
         place: Place | None = None,
         stem: str = "n",
     ) -> str:
-        """A gate of any kind; without a name it gets one that begins with ``stem``."""
+        """Add a gate of any kind; without a name it gets one that begins with ``stem``."""
         wire = name if name is not None else self.fresh(stem)
         self._taken.add(wire)
         self.gates.append(Gate(wire, kind, inputs, threshold, place))
         return wire
 
     def conjunction(self, *inputs: str, name: str | None = None) -> str:
-        """AND."""
+        """Add an AND gate."""
         return self.gate(GateKind.AND, *inputs, name=name)
 
     def disjunction(self, *inputs: str, name: str | None = None) -> str:
-        """OR."""
+        """Add an OR gate."""
         return self.gate(GateKind.OR, *inputs, name=name)
 
     def negation(self, wire: str) -> str:
-        """NOT."""
+        """Add a NOT gate."""
         return self.gate(GateKind.NOT, wire)
 
     def parity(self, *inputs: str, name: str | None = None) -> str:
-        """XOR."""
+        """Add an XOR gate."""
         return self.gate(GateKind.XOR, *inputs, name=name)
 
     def constant(self, value: bool, name: str | None = None) -> str:
-        """ONE or ZERO."""
+        """Add a constant, ONE or ZERO."""
         return self.gate(GateKind.ONE if value else GateKind.ZERO, name=name)
 
     def build(self, outputs: Iterable[str], place: Place | None = None) -> Circuit:
-        """The circuit with these outputs."""
+        """Return the circuit with these outputs."""
         return Circuit(
             name=self.name,
             inputs=tuple(self.inputs),

@@ -17,26 +17,26 @@ from softmachine.support.text import many
 
 BITS = ("0", "1")
 MOST_GATES = 1 << 18
-"""Circuits with more gates are refused."""
+"""Maximum number of gates."""
 MOST_PROBLEMS = 20
-"""So many problems are listed."""
+"""Maximum problems listed in a message."""
 SHOWN = 100
-"""So many gates a notebook shows."""
+"""Maximum gates shown in a notebook."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Circuit:
-    """A Boolean circuit: wires, each driven by an input or by one gate, and some of them its outputs.
+    """A Boolean circuit: wires, each driven by an input or by one gate, some of which are outputs.
 
-    A word is one bit an input, in the order of ``inputs``. Gates may be listed in any order; a circuit with a cycle is
-    refused. All problems of a definition are reported at once.
+    A word has one bit per input, in the order of ``inputs``. Gates may be listed in any order; a circuit with a cycle
+    is rejected. All problems of a definition are reported at once.
 
     Args:
-        name: What people call it.
-        inputs: The wires that a word gives.
+        name: Name of the circuit.
+        inputs: The wires that the word sets.
         gates: The gates; each drives the wire of its name.
-        outputs: The wires that are the result; a wire may be listed more than once, and may be an input.
-        place: Where it was defined.
+        outputs: The output wires; a wire may be listed more than once, and may be an input.
+        place: Location in the source.
     """
 
     language: ClassVar[str] = "circuit"
@@ -62,7 +62,7 @@ class Circuit:
 
     @property
     def width(self) -> int:
-        """The length of the words it reads."""
+        """The number of inputs, which is the length of words."""
         return len(self.inputs)
 
     @property
@@ -72,12 +72,12 @@ class Circuit:
 
     @cached_property
     def ordered(self) -> tuple[Gate, ...]:
-        """The gates, each after those that it reads; otherwise as listed."""
+        """The gates in topological order; ties are broken by the order of ``gates``."""
         return tuple(_in_order(self.inputs, self.gates))
 
     @cached_property
     def level_of(self) -> dict[str, int]:
-        """The level of each wire: 0 for inputs and constants, else one more than the highest that its gate reads."""
+        """The level of each wire: 0 for inputs and constants, else one more than the highest input of its gate."""
         levels = dict.fromkeys(self.inputs, 0)
         for gate in self.ordered:
             levels[gate.name] = max((levels[wire] + 1 for wire in gate.inputs), default=0)
@@ -90,11 +90,11 @@ class Circuit:
 
     @property
     def wires(self) -> tuple[str, ...]:
-        """All wires: the inputs, then those of the gates in order."""
+        """All wires: the inputs, then those of the gates in topological order."""
         return (*self.inputs, *(gate.name for gate in self.ordered))
 
     def word(self, text: str | Iterable[str]) -> tuple[str, ...]:
-        """An input as bits, as many as there are inputs. Blanks and underscores in a text may group them."""
+        """Parse a word: one bit per input. In a text, spaces and underscores may group the bits."""
         symbols = read_word("".join(text.split()).replace("_", "") if isinstance(text, str) else text, BITS, self.name)
         if len(symbols) != self.width:
             raise InputError(
@@ -121,7 +121,7 @@ Problem = tuple[str, Place | None]
 
 
 def _problems(circuit: Circuit) -> list[Problem]:
-    """Everything that is wrong with it, one sentence each, and where."""
+    """All problems of a definition, one sentence each, with their locations."""
     if circuit.size > MOST_GATES:
         return [(f"it has {many(circuit.size, 'gate')}; at most {MOST_GATES:,} are allowed", None)]
     names = (circuit.name, *circuit.inputs, *(gate.name for gate in circuit.gates))
@@ -135,7 +135,7 @@ def _problems(circuit: Circuit) -> list[Problem]:
 
 
 def _driver_problems(circuit: Circuit) -> Iterator[Problem]:
-    """Wires that are driven twice."""
+    """Report wires that are driven twice."""
     inputs = Counter(circuit.inputs)
     for wire, times in inputs.items():
         if not wire:
@@ -154,7 +154,7 @@ def _driver_problems(circuit: Circuit) -> Iterator[Problem]:
 
 
 def _reader_problems(circuit: Circuit) -> Iterator[Problem]:
-    """Wires that are read and not driven."""
+    """Report wires that are read but not driven."""
     driven = {*circuit.inputs, *(gate.name for gate in circuit.gates)}
     for gate in circuit.gates:
         for wire in dict.fromkeys(gate.inputs):
@@ -168,7 +168,7 @@ def _reader_problems(circuit: Circuit) -> Iterator[Problem]:
 
 
 def _in_order(inputs: Iterable[str], gates: Sequence[Gate]) -> list[Gate]:
-    """The gates, each after those that it reads, otherwise as listed; those on or behind a cycle are left out."""
+    """Topological sort, stable in the listed order; gates on a cycle, or that depend on one, are left out."""
     given = frozenset(inputs)
     waiting = [len(set(gate.inputs) - given) for gate in gates]
     readers: dict[str, list[int]] = {}
@@ -189,19 +189,19 @@ def _in_order(inputs: Iterable[str], gates: Sequence[Gate]) -> list[Gate]:
 
 
 def _find_cycle(inputs: Iterable[str], gates: Sequence[Gate]) -> list[Gate]:
-    """Gates of which each is read by the next and the last one by the first; empty if there is no cycle."""
-    settled = {gate.name for gate in _in_order(inputs, gates)}
-    stuck = {gate.name: gate for gate in gates if gate.name not in settled}
-    if not stuck:
+    """The gates of a cycle, each read by the next and the last by the first; empty if there is no cycle."""
+    sorted_wires = {gate.name for gate in _in_order(inputs, gates)}
+    unsorted = {gate.name: gate for gate in gates if gate.name not in sorted_wires}
+    if not unsorted:
         return []
-    wire = next(iter(stuck))
+    wire = next(iter(unsorted))
     step: dict[str, int] = {}
     while wire not in step:
         step[wire] = len(step)
-        wire = next(source for source in stuck[wire].inputs if source in stuck)
-    return [stuck[name] for name in list(step)[step[wire] :]][::-1]
+        wire = next(source for source in unsorted[wire].inputs if source in unsorted)
+    return [unsorted[name] for name in list(step)[step[wire] :]][::-1]
 
 
 def _listed(names: tuple[str, ...], most: int = 12) -> str:
-    """Names for a message, not too many of them."""
+    """Names for a message, abbreviated."""
     return ", ".join(names[:most]) + (f", … {names[-1]}" if len(names) > most else "") or "none"

@@ -1,8 +1,8 @@
-"""Counting up to a constant in constant depth: why small thresholds are in AC⁰.
+"""Threshold circuits of constant depth for small thresholds, which are in AC⁰.
 
-At least t of the arguments x₁ … x_m are 1 if and only if, for some k, x_k is, and at least t - 1 of those before it
-are. Written out this is a circuit of ANDs and ORs of depth 2t - 1, whatever m is, with at most 2tm gates; and all t up
-to the largest one, and all beginnings of a list of arguments, share them. An argument of weight w counts w times.
+At least t of the arguments x₁ … x_m are 1 if and only if, for some k, x_k is 1 and at least t - 1 of x₁ … x_{k-1} are.
+Unfolded, this is a circuit of ANDs and ORs of depth 2t - 1, independent of m, with at most 2tm gates; all thresholds up
+to t and all prefixes of a list of arguments share these gates. An argument of weight w counts w times.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ FALSE, TRUE = 0, 1
 
 
 class Counting:
-    """Thresholds made of AND and OR gates; what was counted once is not counted again.
+    """Builds thresholds from AND and OR gates, with memoisation.
 
     Args:
-        every: Makes an AND gate.
-        some: Makes an OR gate.
+        every: Creates an AND gate.
+        some: Creates an OR gate.
     """
 
     def __init__(self, every: Gate, some: Gate) -> None:
@@ -31,11 +31,11 @@ class Counting:
         self._found: dict[tuple[int, int], int] = {}
 
     def at_least(self, threshold: int, weights: Sequence[tuple[int, int]]) -> int:
-        """Whether the weights of those wires that are 1 sum up to at least a threshold.
+        """Build a gate for: the weights of the wires that are 1 sum to at least the threshold.
 
         Args:
             threshold: t; the depth is at most 2t - 1.
-            weights: Pairs of a wire and its weight, which is positive. Lists that begin alike share gates.
+            weights: Pairs of a wire and its positive weight. Lists with a common prefix share gates.
         """
         end = 0
         for wire, weight in weights:
@@ -47,7 +47,7 @@ class Counting:
         return self._reached(threshold, end)
 
     def _reached(self, threshold: int, end: int) -> int:
-        """Whether so much is reached before the end of a beginning."""
+        """The gate for: the weights in a prefix sum to at least the threshold."""
         if threshold <= 0:
             return TRUE
         if not end:
@@ -58,7 +58,7 @@ class Counting:
         return self._found[key]
 
     def _all_ways(self, threshold: int, end: int) -> list[int]:
-        """For each argument of a beginning: it is 1, and what is lacking then is reached before it."""
+        """One gate per argument of a prefix: it is 1, and the arguments before it reach the rest of the threshold."""
         waiting = []
         while end and (end, threshold) not in self._ways:
             waiting.append(end)

@@ -1,4 +1,4 @@
-"""What a circuit computes: 64 inputs at a time, one bit each in words of numpy."""
+"""Bit-parallel evaluation of circuits: 64 inputs per NumPy word."""
 
 from __future__ import annotations
 
@@ -14,28 +14,28 @@ from softmachine.languages.circuit.gates import NEGATED, Gate, GateKind
 from softmachine.support.errors import InputError, UsageError
 
 Words = NDArray[np.uint64]
-"""Bits of many inputs: bit k of word w belongs to input 64w + k."""
+"""Packed bits of many inputs: bit k of word w belongs to input 64w + k."""
 
 MOST_INPUTS = 24
-"""A truth table has at most 2 to this power rows."""
+"""Maximum number of inputs of a truth table, which has 2 to this power rows."""
 _ALL = np.uint64(0xFFFF_FFFF_FFFF_FFFF)
 
 
 def evaluate(circuit: Circuit, word: str | Iterable[str]) -> str:
-    """The output bits for one input.
+    """The output bits for one word.
 
     Raises:
-        InputError: If the word is not one bit an input.
+        InputError: If the word does not have one bit per input.
     """
     bits = np.array([[symbol == "1" for symbol in circuit.word(word)]], dtype=bool).reshape(1, circuit.width)
     return "".join("1" if bit else "0" for bit in evaluate_many(circuit, bits)[0])
 
 
 def evaluate_many(circuit: Circuit, bits: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """The outputs for many inputs: from a matrix with one row an input to one with as many rows.
+    """The outputs for many words, given as a matrix with one row per word; the result has one row per word, too.
 
     Raises:
-        InputError: If a row does not have one bit an input.
+        InputError: If a row does not have one bit per input.
     """
     if bits.ndim != 2 or bits.shape[1] != circuit.width:
         raise InputError(
@@ -45,7 +45,7 @@ def evaluate_many(circuit: Circuit, bits: NDArray[np.bool_]) -> NDArray[np.bool_
 
 
 def truth_table(circuit: Circuit) -> NDArray[np.bool_]:
-    """The outputs for every input: row r is for the input whose first bit is the highest one of r.
+    """The outputs for every input: row r belongs to the input that is r in binary, highest bit first.
 
     Raises:
         UsageError: If there are too many inputs.
@@ -53,7 +53,7 @@ def truth_table(circuit: Circuit) -> NDArray[np.bool_]:
     if circuit.width > MOST_INPUTS:
         raise UsageError(
             f"circuit {circuit.name!r} has {circuit.width} inputs; a truth table has at most {MOST_INPUTS}",
-            hint="evaluate_many takes the inputs you choose",
+            hint="use evaluate_many for selected inputs",
         )
     rows = 1 << circuit.width
     words = np.arange(-(-rows // 64), dtype=np.uint64)
@@ -63,7 +63,7 @@ def truth_table(circuit: Circuit) -> NDArray[np.bool_]:
 
 
 def _counting(words: Words, bit: int) -> Words:
-    """One bit of the numbers 0, 1, 2, …, as words."""
+    """One bit of the numbers 0, 1, 2, …, packed into words."""
     if bit < 6:
         pattern = sum(1 << k for k in range(64) if k >> bit & 1)
         return np.full_like(words, np.uint64(pattern))
@@ -71,12 +71,12 @@ def _counting(words: Words, bit: int) -> Words:
 
 
 def evaluate_words(circuit: Circuit, inputs: Words) -> Words:
-    """The outputs, one row each, for inputs given one row each."""
+    """The packed outputs, one row per output, for packed inputs, one row per input."""
     return np.stack(evaluate_wires(circuit, inputs, circuit.outputs))
 
 
 def evaluate_wires(circuit: Circuit, inputs: Words, wires: Sequence[str]) -> list[Words]:
-    """What some wires hold, for inputs given one row each."""
+    """The packed values of some wires, for packed inputs, one row per input."""
     values: dict[str, Words] = dict(zip(circuit.inputs, inputs, strict=True))
     nothing = np.zeros(inputs.shape[1:], dtype=np.uint64)
     for gate in circuit.ordered:
@@ -86,7 +86,7 @@ def evaluate_wires(circuit: Circuit, inputs: Words, wires: Sequence[str]) -> lis
 
 
 def _value(gate: Gate, values: Mapping[str, Words], nothing: Words) -> Words:
-    """What a gate says, or the one that it is the negation of."""
+    """The value of a gate, without its negation if its kind is in `NEGATED`."""
     arguments = [values[wire] for wire in gate.inputs]
     match NEGATED.get(gate.kind, gate.kind):
         case GateKind.ZERO:
@@ -101,7 +101,7 @@ def _value(gate: Gate, values: Mapping[str, Words], nothing: Words) -> Words:
 
 
 def _at_least(threshold: int, wires: Sequence[str], values: Mapping[str, Words], nothing: Words) -> Words:
-    """Where at least so many wires are 1: a counter whose binary digits are words, compared from the top digit."""
+    """Bits where at least ``threshold`` wires are 1: a bit-sliced counter, compared from the highest digit."""
     if threshold <= 0:
         return ~nothing
     if threshold > len(wires):
@@ -122,7 +122,7 @@ def _at_least(threshold: int, wires: Sequence[str], values: Mapping[str, Words],
 
 
 def packed(bits: NDArray[np.bool_]) -> Words:
-    """A matrix of bits, one row an input, as words, one row a column."""
+    """Pack a matrix of bits, one row per word, into machine words, one row per column."""
     rows, columns = bits.shape
     padded = np.zeros((columns, -(-rows // 64) * 64), dtype=np.uint8)
     padded[:, :rows] = bits.T
@@ -130,6 +130,6 @@ def packed(bits: NDArray[np.bool_]) -> Words:
 
 
 def unpacked(words: Words, rows: int) -> NDArray[np.bool_]:
-    """The reverse of :func:`packed`, for so many inputs."""
+    """The inverse of :func:`packed`; ``rows`` is the number of inputs."""
     data = np.ascontiguousarray(words.astype("<u8")).view(np.uint8)
     return np.unpackbits(data, axis=1, bitorder="little")[:, :rows].T.astype(bool)

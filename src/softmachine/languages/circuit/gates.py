@@ -1,4 +1,4 @@
-"""Gates: what a gate computes from its arguments, and where it stands."""
+"""Gates and their kinds."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from softmachine.support.errors import Place
 
 
 class GateKind(StrEnum):
-    """What a gate computes. All but NOT, BUF and the constants take any number of arguments, at least one."""
+    """Boolean function of a gate. All but NOT, BUF and the constants take any number of arguments, at least one."""
 
     AND = "AND"
     OR = "OR"
@@ -22,7 +22,7 @@ class GateKind(StrEnum):
     NAND = "NAND"
     NOR = "NOR"
     BUF = "BUF"
-    """Its argument, as it is."""
+    """The identity."""
     MAJ = "MAJ"
     """Whether more than half of the arguments are 1."""
     THR = "THR"
@@ -40,19 +40,19 @@ NEGATED = {
     GateKind.NOT: GateKind.BUF,
     GateKind.ONE: GateKind.ZERO,
 }
-"""The gates that say the opposite of another."""
+"""Gate kinds that are the negation of another kind."""
 
 
 @dataclass(frozen=True)
 class Gate:
-    """A gate: the wire that it drives, what it computes, and from which wires.
+    """A gate: the wire that it drives, its kind, and the wires that it reads.
 
     Args:
         name: The wire that it drives.
-        kind: What it computes.
+        kind: Its Boolean function.
         inputs: The wires that it reads; a wire that is listed twice counts twice.
-        threshold: How many arguments must be 1, for THR only.
-        place: Where it was defined.
+        threshold: For THR only: the number of arguments that must be 1.
+        place: Location in the source.
     """
 
     name: str
@@ -63,11 +63,11 @@ class Gate:
 
     @property
     def at_least(self) -> int:
-        """How many arguments must be 1 for a gate that counts (THR or MAJ) to be 1."""
+        """The threshold of a THR or MAJ gate."""
         return len(self.inputs) // 2 + 1 if self.threshold is None else self.threshold
 
     def value(self, *arguments: bool) -> bool:
-        """What the gate computes from these arguments."""
+        """The value of the gate for these arguments."""
         if self.kind in NEGATED:
             return not Gate(self.name, NEGATED[self.kind], self.inputs).value(*arguments)
         ones = sum(arguments)
@@ -83,7 +83,7 @@ class Gate:
         return False
 
     def problems(self) -> Iterator[str]:
-        """What is wrong with the gate by itself."""
+        """Yield the problems of the gate on its own, independent of the circuit."""
         if not self.name:
             yield "a gate drives a wire without a name"
         if self.kind in CONSTANT and self.inputs:
@@ -93,7 +93,7 @@ class Gate:
         elif self.kind not in CONSTANT and not self.inputs:
             yield f"gate {self.name!r} is {self.kind}, which takes at least 1 argument; for a constant use ZERO or ONE"
         if self.kind is GateKind.THR and self.threshold is None:
-            yield f"gate {self.name!r} is THR without a threshold; say how many arguments must be 1"
+            yield f"gate {self.name!r} is THR without a threshold; give the number of arguments that must be 1"
         if self.kind is not GateKind.THR and self.threshold is not None:
             yield f"gate {self.name!r} is {self.kind} and has a threshold; only THR has one"
 

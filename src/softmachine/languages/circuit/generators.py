@@ -1,7 +1,7 @@
-"""Circuits for numbers and words of any width: arithmetic, comparison, counting, sorting.
+"""Generators of standard circuits of any width: arithmetic, comparison, thresholds, parity, sorting, trees.
 
-Numbers are given with the highest bit first, the first number before the second one: ``adder(2)`` reads a1 a0 b1 b0 and
-says s2 s1 s0.
+Numbers have the highest bit first, and the first number comes before the second: ``adder(2)`` reads a1 a0 b1 b0 and
+outputs s2 s1 s0.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from softmachine.languages.circuit.network import balanced
 from softmachine.support.errors import UsageError
 
 LARGEST = 4096
-"""The largest width a generator makes."""
+"""Maximum width of a generated circuit."""
 
 
 def _checked(what: str, bits: int) -> None:
     if not 1 <= bits <= LARGEST:
-        raise UsageError(f"{what} of width {bits}? The width is between 1 and {LARGEST}")
+        raise UsageError(f"{what} of width {bits} is not possible; the width is between 1 and {LARGEST}")
 
 
 def _number(letter: str, bits: int) -> list[str]:
@@ -35,7 +35,7 @@ def _two_numbers(name: str, bits: int) -> tuple[Builder, list[str], list[str]]:
 
 
 def adder(bits: int) -> Circuit:
-    """The sum of two numbers, one full adder a bit: depth O(bits)."""
+    """Ripple-carry adder: one full adder per bit, depth O(bits)."""
     _checked("an adder", bits)
     builder, one, other = _two_numbers(f"adder-{bits}", bits)
     *sums, carry = _added(builder, one, other, "s")
@@ -44,7 +44,7 @@ def adder(bits: int) -> Circuit:
 
 
 def _added(builder: Builder, one: Sequence[str | None], other: Sequence[str], stem: str | None = None) -> list[str]:
-    """The sum of two numbers, and the carry if there can be one; None stands for a bit that is 0."""
+    """Add two numbers; returns the sum and the carry if there can be one. None stands for a bit that is 0."""
     carry: str | None = None
     sums = []
     for k, (a, b) in enumerate(zip(one, other, strict=True)):
@@ -63,9 +63,9 @@ def _added(builder: Builder, one: Sequence[str | None], other: Sequence[str], st
 
 
 def lookahead_adder(bits: int) -> Circuit:
-    """The sum of two numbers in constant depth, whatever the width: addition is in AC⁰.
+    """Carry-lookahead adder of constant depth, independent of the width: addition is in AC⁰.
 
-    There is a carry into bit k if some lower bit generates one (both are 1) and all between pass it on (one is 1).
+    There is a carry into bit k if some lower bit generates one (both are 1) and all between propagate it (one is 1).
     """
     _checked("an adder", bits)
     builder, one, other = _two_numbers(f"lookahead-adder-{bits}", bits)
@@ -82,7 +82,7 @@ def lookahead_adder(bits: int) -> Circuit:
 
 
 def multiplier(bits: int) -> Circuit:
-    """The product of two numbers as at school: shifted copies are added one after the other."""
+    """Array multiplier: the shifted partial products are added one after the other."""
     _checked("a multiplier", bits)
     builder, one, other = _two_numbers(f"multiplier-{bits}", bits)
     total = [builder.conjunction(a, other[0]) for a in one]
@@ -118,21 +118,21 @@ def majority(inputs: int) -> Circuit:
 
 
 def threshold(inputs: int, at_least: int, name: str | None = None) -> Circuit:
-    """Whether at least so many inputs are 1: one threshold gate."""
+    """Whether at least ``at_least`` inputs are 1: one threshold gate."""
     _checked("a threshold", inputs)
     builder = Builder(name or f"threshold-{at_least}-of-{inputs}", _number("x", inputs))
     return builder.build([builder.gate(GateKind.THR, *builder.inputs, threshold=at_least, name="y")])
 
 
 def parity(inputs: int) -> Circuit:
-    """Whether an odd number of inputs is 1: a tree of XOR gates of two."""
+    """Whether an odd number of inputs is 1: a balanced tree of two-input XOR gates."""
     _checked("a parity", inputs)
     builder = Builder(f"parity-{inputs}", _number("x", inputs))
     return builder.build([builder.gate(GateKind.BUF, balanced(builder.inputs, builder.parity), name="y")])
 
 
 def adjacent_ones(inputs: int) -> Circuit:
-    """Whether two neighbours are both 1, in depth 2."""
+    """Whether two adjacent inputs are both 1, in depth 2."""
     _checked("neighbours", inputs)
     builder = Builder(f"adjacent-ones-{inputs}", _number("x", inputs))
     pairs = [builder.conjunction(one, other) for one, other in pairwise(builder.inputs)]
@@ -140,7 +140,7 @@ def adjacent_ones(inputs: int) -> Circuit:
 
 
 def and_or_tree(inputs: int) -> Circuit:
-    """A balanced tree of AND and OR gates of two arguments in turn: gate k reads wires 2k and 2k + 1."""
+    """A balanced tree of two-input gates, AND and OR in alternate levels: gate k reads wires 2k and 2k + 1."""
     _checked("a tree", inputs)
     builder = Builder(f"and-or-tree-{inputs}", _number("x", inputs))
     wires, levels = list(builder.inputs), [0] * inputs
@@ -164,7 +164,7 @@ def majority_tree(inputs: int) -> Circuit:
 
 
 def sorting_network(inputs: int) -> Circuit:
-    """The inputs with the ones first: Batcher's odd-even merge sort, an OR and an AND a comparator."""
+    """The inputs sorted with the ones first: Batcher's odd-even merge sort, one OR and one AND per comparator."""
     _checked("a sorting network", inputs)
     builder = Builder(f"sorting-{inputs}", _number("x", inputs))
     wires = list(builder.inputs)

@@ -1,4 +1,4 @@
-"""Circuits as plain JSON data: what a saved model keeps of the circuit it was made from. Nothing is lost."""
+"""Lossless JSON form of circuits, stored in saved models."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from softmachine.support.errors import SourceError
 
 
 def circuit_to_json(circuit: Circuit) -> dict[str, object]:
-    """The circuit as dictionaries, lists and strings."""
+    """Convert a circuit to dictionaries, lists and strings."""
     return {
         "name": circuit.name,
         "inputs": list(circuit.inputs),
@@ -21,11 +21,11 @@ def circuit_to_json(circuit: Circuit) -> dict[str, object]:
 
 
 def circuit_from_json(data: Any) -> Circuit:
-    """The circuit that :func:`circuit_to_json` described.
+    """The inverse of :func:`circuit_to_json`.
 
     Raises:
         SourceError: If the data does not have that form.
-        InvalidError: If it describes no circuit.
+        InvalidError: If the circuit is not valid.
     """
     try:
         gates = tuple(

@@ -1,4 +1,4 @@
-"""What the readers and writers of all formats of circuits share: lines of fields, and messages that point at them."""
+"""Lines of fields, and diagnostics that point at them: shared by the parsers and printers of all circuit formats."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from softmachine.languages.source import check_size
 from softmachine.support.errors import Place, SourceError, UsageError
 
 LARGEST_SOURCE = 1 << 24
-"""Characters; whatever is longer is refused before it is read."""
+"""Maximum characters of a file; longer ones are rejected before parsing."""
 SHOWN = 100
-"""So many characters of a line are shown."""
+"""Maximum characters of a line shown in a message."""
 
 
 @dataclass(frozen=True)
 class Line:
-    """A line of a source: its text, where it stands, and its fields, which blanks separate."""
+    """A line of a source: its text, its location, and its fields, which are separated by spaces."""
 
     text: str
     place: Place
@@ -29,13 +29,13 @@ class Line:
         return self.text.split()
 
     def start(self, field: int | None) -> int:
-        """Where a field begins, or what is there if there is no such field."""
+        """The offset of a field, or of the first field if there is no such field."""
         starts = [match.start() for match in re.finditer(r"\S+", self.text)]
         known = field is not None and field < len(starts)
         return starts[field] if field is not None and known else len(self.text) - len(self.text.lstrip())
 
     def error(self, message: str, hint: str | None = None, *, field: int | None = None) -> SourceError:
-        """What to raise about this line, with the line itself and, if a field is at fault, a caret below it."""
+        """An error about this line, which quotes it and, if a field is at fault, has a caret below that field."""
         start, known = self.start(field), field is not None and field < len(self.fields)
         begin = max(0, start - SHOWN // 2)
         shown = "".join(c if c.isprintable() else " " for c in self.text[begin : begin + SHOWN]).rstrip()
@@ -44,7 +44,7 @@ class Line:
         return SourceError(f"{message}\n    {shown}{caret}" if shown else message, place=place, hint=hint)
 
     def number(self, field: int, what: str, *, most: int = 2 * MOST_GATES) -> int:
-        """A field as a number that is not negative and not absurdly large."""
+        """Parse a field as an integer between 0 and ``most``."""
         if field >= len(self.fields):
             raise self.error(f"{what} is missing")
         text = self.fields[field]
@@ -56,16 +56,16 @@ class Line:
 
 
 def check_length(text: str, source: str) -> None:
-    """Refuse a file that is far too long.
+    """Check the length of a file.
 
     Raises:
-        SourceError: If it is.
+        SourceError: If it has more than `LARGEST_SOURCE` characters.
     """
     check_size(text, source, "a circuit may be described in", largest=LARGEST_SOURCE)
 
 
 def lines_of(text: str, source: str, *, comment: str | None = None) -> Iterator[Line]:
-    """The lines of a source without comments, those that are empty left out."""
+    """Yield the non-empty lines of a source, without comments."""
     check_length(text, source)
     for number, line in enumerate(text.split("\n"), start=1):
         content = (line.partition(comment)[0] if comment else line).rstrip()
@@ -74,14 +74,14 @@ def lines_of(text: str, source: str, *, comment: str | None = None) -> Iterator[
 
 
 def check_names(circuit: Circuit, format_name: str, forbidden: str) -> None:
-    """Complain if a wire's name cannot be written in a format: it has a blank, or a character that is forbidden.
+    """Check that a format can represent the names of all wires: no whitespace and no forbidden characters.
 
     Raises:
-        UsageError: If it has.
+        UsageError: If it cannot.
     """
     for wire in circuit.wires:
         if any(character.isspace() or character in forbidden for character in wire):
             raise UsageError(
                 f"the wire {wire!r} of circuit {circuit.name!r} cannot be written in the {format_name} format",
-                hint=f"names there have no blanks and none of {' '.join(forbidden)}",
+                hint=f"names there have no spaces and none of {' '.join(forbidden)}",
             )

@@ -1,7 +1,7 @@
-"""A network of gates from one basis, in which equal gates are one and constants are folded as they are written.
+"""Structurally hashed networks (strashing) of gates from one basis, with constant folding.
 
-Gates are numbers; 0 and 1 are the constants. What is the same by the laws of idempotence, complement, De Morgan and
-double negation is found to be the same, and nothing else (the idea is known as structural hashing).
+Nodes are integers; 0 and 1 are the constants. Nodes that are equal by the laws of idempotence, complement, De Morgan
+and double negation are merged; no other equivalences are found.
 """
 
 from __future__ import annotations
@@ -17,40 +17,40 @@ from softmachine.languages.circuit.counting import Counting
 
 FALSE, TRUE = 0, 1
 SMALL = 20
-"""A threshold gate is written out as an OR of so many ANDs at most."""
+"""Thresholds are expanded to an OR of ANDs if it has at most this many ANDs."""
 FLAT = 64
-"""The largest threshold that is counted in constant depth."""
+"""Maximum threshold that `Basis.AC0` expands in constant depth."""
 
 Wire = TypeVar("Wire")
 Node = tuple[str, tuple[int, ...], int]
-"""What a gate is ("in", "and", "or", "not", "xor", "thr"), its arguments, and its threshold or the input's number."""
+"""The kind of a node ("in", "and", "or", "not", "xor", "thr"), its arguments, and its threshold or input number."""
 
 
 class Basis(Enum):
-    """The gates that a network may have, besides NOT and constants: wide AND, OR and THR, or AND and XOR of two."""
+    """The gates of a network, besides NOT and constants: AND, OR and THR of any width, or two-input AND and XOR."""
 
     AC = ("wide", "or")
     """AND, OR and NOT of unbounded fan-in, as in AC⁰."""
     AC0 = ("wide", "or", "flat")
-    """The same, with thresholds that are counted in constant depth as long as they are small."""
+    """AND, OR and NOT of unbounded fan-in, with small thresholds expanded in constant depth."""
     TC = ("wide", "or", "thr")
-    """Threshold gates besides, as in TC⁰."""
+    """AND, OR, NOT and threshold gates of unbounded fan-in, as in TC⁰."""
     AIG = ()
-    """AND of two and NOT: and-inverter graphs."""
+    """Two-input AND and NOT: and-inverter graphs."""
     XAG = ("xor",)
-    """AND and XOR of two, and NOT."""
+    """Two-input AND and XOR, and NOT: xor-and graphs."""
 
     def has(self, what: str) -> bool:
-        """Whether it has wide gates ("wide"), "or", "xor" or "thr", or counts in constant depth ("flat")."""
+        """Whether it has wide gates ("wide"), "or", "xor" or "thr", or thresholds in constant depth ("flat")."""
         return what in self.value
 
 
 class Network:
-    """Gates from a basis; each method returns the number of a gate.
+    """Network over a basis; each method returns the number of a node.
 
     Args:
-        basis: The gates it may have.
-        inputs: The number of inputs; they are 2, 3, ….
+        basis: The available gates.
+        inputs: The number of inputs, which are the nodes 2, 3, ….
     """
 
     def __init__(self, basis: Basis, inputs: int) -> None:
@@ -104,7 +104,7 @@ class Network:
         return balanced(wires, lambda *pair: self._node(kind, tuple(sorted(pair)))) if wires else empty
 
     def parity(self, wires: Iterable[int]) -> int:
-        """XOR of any number of gates: by thresholds in constant depth where there are some, else a balanced tree."""
+        """XOR of any number of gates: in constant depth if the basis has thresholds, else a balanced tree."""
         flip = 0
         odd: Counter[int] = Counter()
         for wire in wires:
@@ -131,12 +131,12 @@ class Network:
         return self.conjunction([self.disjunction([one, other]), self.negated(self.conjunction([one, other]))])
 
     def at_least(self, threshold: int, wires: Iterable[int]) -> int:
-        """Whether at least so many of the gates are 1; a gate that is listed twice counts twice."""
+        """Whether at least ``threshold`` of the gates are 1; a gate that is listed twice counts twice."""
         times: Counter[int] = Counter(wires)
         threshold -= times.pop(TRUE, 0)
         times.pop(FALSE, 0)
         for wire in [wire for wire in times if self._is_not(wire)]:
-            both = min(times[wire], times[self.negated(wire)])  # One of the two is 1, whichever.
+            both = min(times[wire], times[self.negated(wire)])  # Exactly one of a wire and its negation is 1.
             times -= Counter({wire: both, self.negated(wire): both})
             threshold -= both
         several = sorted(times.elements())
@@ -155,10 +155,10 @@ class Network:
         return self._compared(self._counted(several), threshold)
 
     def _flat(self, threshold: int, times: Counter[int]) -> int:
-        """A threshold gate in a depth that its threshold bounds, or that of its negation if that is much less.
+        """A threshold in depth bounded by the threshold, or by that of the complement if that is much smaller.
 
-        Wires stand from the latest on: of sums that begin late and end alike, those that are longer go on with gates of
-        the shorter ones.
+        Wires are sorted from the newest to the oldest, so that longer sums with the same older wires share the gates of
+        shorter ones.
         """
         opposite = times.total() - threshold + 1
         order = sorted(times.items(), reverse=True)
@@ -168,7 +168,7 @@ class Network:
         return self.negated(self._counting.at_least(opposite, negated))
 
     def _counted(self, wires: Sequence[int]) -> list[int]:
-        """The binary digits of the number of gates that are 1, the lowest first: full adders, three to two."""
+        """The binary digits of the number of gates that are 1, lowest first, by full adders (3:2 compressors)."""
         digits = []
         column = list(wires)
         while column:
@@ -182,7 +182,7 @@ class Network:
         return digits
 
     def _compared(self, digits: list[int], threshold: int) -> int:
-        """Whether a number is at least the threshold: where it first differs from the top down it is larger."""
+        """Whether a binary number is at least the threshold: it is larger at the highest digit that differs."""
         needed = [place for place in range(len(digits)) if threshold >> place & 1]
         larger = [
             self.conjunction([digits[place], *(digits[above] for above in needed if above > place)])
@@ -193,7 +193,7 @@ class Network:
 
 
 def balanced(wires: Sequence[Wire], merge: Callable[[Wire, Wire], Wire]) -> Wire:
-    """At least one wire as the leaves of a balanced tree: two neighbours are merged into one, level by level."""
+    """Reduce a non-empty list of wires by a balanced binary tree: neighbours are merged level by level."""
     while len(wires) > 1:
         merged = [merge(one, other) for one, other in zip(wires[::2], wires[1::2], strict=False)]
         wires = [*merged, *wires[2 * len(merged) :]]
@@ -201,9 +201,9 @@ def balanced(wires: Sequence[Wire], merge: Callable[[Wire, Wire], Wire]) -> Wire
 
 
 def used(network: Network, outputs: Iterable[int]) -> list[int]:
-    """The gates that some gates depend on, and these, in order."""
-    wanted = set(outputs)
+    """The nodes that the outputs depend on, and the outputs, in topological order."""
+    live = set(outputs)
     for wire in reversed(range(len(network.nodes))):
-        if wire in wanted:
-            wanted.update(network.nodes[wire][1])
-    return sorted(wanted)
+        if wire in live:
+            live.update(network.nodes[wire][1])
+    return sorted(live)

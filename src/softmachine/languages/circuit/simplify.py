@@ -1,4 +1,4 @@
-"""Simplification of circuits to a set of gates; what is computed stays the same."""
+"""Simplification of circuits to a basis, and equivalence checking."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ _KINDS = {"and": GateKind.AND, "or": GateKind.OR, "not": GateKind.NOT, "xor": Ga
 
 
 def simplified(circuit: Circuit, basis: Basis = Basis.TC) -> Circuit:
-    """A circuit of the same inputs and outputs with gates of a basis only: constants folded, equal gates merged.
+    """An equivalent circuit with gates of a basis only: constants are folded and equal gates merged.
 
-    Constants stay only where an output is one. Gates that no output depends on are gone; inputs stay. A gate keeps its
-    name where it computes the same as before.
+    Constants remain only as outputs. Gates that no output depends on are removed; inputs remain. A gate keeps its name
+    where it computes the same function as before.
     """
     network, wires = as_network(circuit, basis)
     outputs = [wires[wire] for wire in circuit.outputs]
@@ -26,7 +26,7 @@ def simplified(circuit: Circuit, basis: Basis = Basis.TC) -> Circuit:
 
 
 def as_network(circuit: Circuit, basis: Basis) -> tuple[Network, dict[str, int]]:
-    """A circuit as a network of a basis, and the number of each wire in it."""
+    """Convert a circuit to a network over a basis; also returns the node of each wire."""
     network = Network(basis, circuit.width)
     wires = dict(zip(circuit.inputs, network.inputs, strict=True))
     for gate in circuit.ordered:
@@ -36,7 +36,7 @@ def as_network(circuit: Circuit, basis: Basis) -> tuple[Network, dict[str, int]]
 
 
 def _number(network: Network, gate: Gate, arguments: list[int]) -> int:
-    """A gate, or the one that it is the negation of."""
+    """The node of a gate, without its negation if its kind is in `NEGATED`."""
     match NEGATED.get(gate.kind, gate.kind):
         case GateKind.AND:
             return network.conjunction(arguments)
@@ -52,7 +52,7 @@ def _number(network: Network, gate: Gate, arguments: list[int]) -> int:
 
 
 def from_network(network: Network, outputs: list[int], circuit: Circuit, names: dict[int, str]) -> Circuit:
-    """The circuit that a network is, with the inputs and the name of another circuit; unnamed gates get names."""
+    """Convert a network to a circuit, with the inputs and the name of another circuit; unnamed gates get names."""
     builder = Builder(circuit.name, circuit.inputs, reserved=names.values())
     wire: dict[int, str] = dict(zip(network.inputs, circuit.inputs, strict=True))
     for number in used(network, outputs):
@@ -70,15 +70,15 @@ def from_network(network: Network, outputs: list[int], circuit: Circuit, names: 
 
 
 def equivalent(one: Circuit, other: Circuit, *, samples: int = 1 << 16) -> bool:
-    """Whether two circuits compute the same: on every input if that are few, else on random ones.
+    """Whether two circuits agree: on every input if these are few, else on random inputs.
 
     Args:
         one: A circuit.
-        other: A circuit with as many inputs and outputs.
-        samples: How many random inputs to try; circuits that have no more inputs than this are compared on all.
+        other: A circuit with the same numbers of inputs and outputs.
+        samples: Number of random inputs; if there are no more inputs than this, all are tried.
 
     Raises:
-        UsageError: If they do not have as many inputs and outputs.
+        UsageError: If the numbers of inputs or outputs differ.
     """
     if (one.width, len(one.outputs)) != (other.width, len(other.outputs)):
         raise UsageError(f"{one.name!r} and {other.name!r} differ in the number of inputs or outputs")

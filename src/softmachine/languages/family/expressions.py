@@ -1,6 +1,6 @@
-"""Numbers that depend on n and on indices: sums, products, quotients rounded down, remainders, powers, logarithms.
+"""Integer expressions over n and indices: sums, products, floor quotients, remainders, powers, logarithms.
 
-Every value has O(log n) bits, and to compute one takes no more space than that: what makes a family uniform.
+Every value has O(log n) bits and is computable in O(log n) space, which makes a family uniform.
 """
 
 from __future__ import annotations
@@ -11,12 +11,12 @@ from dataclasses import dataclass
 from softmachine.support.errors import InputError
 
 LARGEST = 1 << 48
-"""Numbers that are larger are refused."""
+"""Maximum absolute value of an expression."""
 
 
 @dataclass(frozen=True)
 class Number:
-    """A number that is written down."""
+    """An integer literal."""
 
     value: int
 
@@ -26,7 +26,7 @@ class Number:
 
 @dataclass(frozen=True)
 class Variable:
-    """n, or an index."""
+    """The input length n, or an index."""
 
     name: str
 
@@ -36,7 +36,7 @@ class Variable:
 
 @dataclass(frozen=True)
 class Operation:
-    """Two numbers, and what is done with them: + - * / % ^."""
+    """A binary operation: + - * / % ^."""
 
     sign: str
     left: Expression
@@ -45,8 +45,8 @@ class Operation:
     def __str__(self) -> str:
         level = LEVELS[self.sign]
         left = _bracketed(self.left, level)
-        blank = "" if self.sign == "^" else " "
-        return f"{left}{blank}{self.sign}{blank}{_bracketed(self.right, level + 1)}"
+        space = "" if self.sign == "^" else " "
+        return f"{left}{space}{self.sign}{space}{_bracketed(self.right, level + 1)}"
 
 
 @dataclass(frozen=True)
@@ -61,12 +61,12 @@ class Log:
 
 Expression = Number | Variable | Operation | Log
 LEVELS = {"+": 1, "-": 1, "*": 2, "/": 2, "%": 2, "^": 3}
-"""How tightly signs bind."""
+"""Operator precedence: higher binds tighter."""
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """Two numbers that are compared: = != < <= > >=."""
+    """A comparison of two expressions: = != < <= > >=."""
 
     relation: str
     left: Expression
@@ -76,7 +76,7 @@ class Comparison:
         return f"{self.left} {self.relation} {self.right}"
 
     def holds(self, values: Mapping[str, int]) -> bool:
-        """Whether it is so."""
+        """Whether the comparison is true for these values of the variables."""
         return COMPARISONS[self.relation](value(self.left, values), value(self.right, values))
 
 
@@ -86,7 +86,7 @@ COMPARISONS: dict[str, Callable[[int, int], bool]] = {
 
 
 def value(expression: Expression, values: Mapping[str, int]) -> int:
-    """The number that an expression is.
+    """Evaluate an expression.
 
     Raises:
         InputError: If a divisor is 0, an exponent is negative, or a number is too large.
@@ -106,7 +106,7 @@ def value(expression: Expression, values: Mapping[str, int]) -> int:
 
 
 def variables(expression: Expression) -> set[str]:
-    """The names of the variables in it."""
+    """The names of the variables of an expression."""
     match expression:
         case Variable(name):
             return {name}

@@ -1,8 +1,8 @@
-"""Families of circuits C₁, C₂, …, given by rules with indices, and the language that a family recognises.
+"""Circuit families C₁, C₂, …, given by rules with indices, and the language that a family recognises.
 
-A rule makes gates for all values of its indices, which run between bounds that depend on n. Which gate has which kind
-and which arguments is said by arithmetic on numbers of O(log n) bits, so that a machine with logarithmic space prints
-C_n, and decides its direct connection language: families are L-uniform by the way they are written.
+A rule generates one gate for all values of its indices, which range between bounds that depend on n. Kinds and
+arguments of gates are determined by arithmetic on numbers of O(log n) bits, so a logspace machine prints C_n and
+decides its direct connection language: families are L-uniform by construction.
 """
 
 from __future__ import annotations
@@ -17,25 +17,25 @@ from softmachine.languages.source import OfWords, name_problems
 from softmachine.support.errors import InputError, InvalidError, Place
 
 MOST = 1 << 16
-"""So many values may indices take, together, while a circuit is made."""
+"""Maximum total number of index values enumerated while a circuit is built."""
 KINDS = (GateKind.AND, GateKind.OR, GateKind.NOT, GateKind.THR)
 INPUT, LENGTH = "x", "n"
-"""The name of the inputs, and of their number."""
+"""Names of the inputs and of their number."""
 
 
 @dataclass
 class Effort:
-    """How many values indices have taken, so that a text cannot keep anybody busy forever."""
+    """Counter of enumerated index values, which bounds the work that a source can cause."""
 
     family: str
     length: int
     spent: int = 0
 
     def spend(self) -> None:
-        """One more.
+        """Count one more value.
 
         Raises:
-            InputError: If there are too many.
+            InputError: If there are more than `MOST`.
         """
         self.spent += 1
         if self.spent > MOST:
@@ -48,7 +48,7 @@ class Effort:
 
 @dataclass(frozen=True)
 class Range:
-    """An index, and the bounds between which it runs, both included."""
+    """An index and its bounds, both inclusive."""
 
     index: str
     first: Expression
@@ -60,13 +60,13 @@ class Range:
 
 @dataclass(frozen=True)
 class Indexed:
-    """A wire with indices; as an argument perhaps one for all values of further indices.
+    """An indexed wire; as an argument, possibly a list of wires over further indices.
 
     Args:
         name: The name of the wires; x for inputs.
-        indices: Which of them.
-        ranges: Indices of its own.
-        conditions: For which values.
+        indices: The index expressions.
+        ranges: Ranges of a list of wires.
+        conditions: Conditions on the indices of a list.
     """
 
     name: str
@@ -85,23 +85,23 @@ class Indexed:
         return f"{self.name}({numbers})" if self.indices else self.name
 
     def wires(self, values: Mapping[str, int], effort: Effort) -> Iterator[str]:
-        """The names of all wires that it stands for."""
+        """Yield the names of all wires of a list."""
         for all_values in assignments(self.ranges, self.conditions, values, effort):
             yield self.wire(all_values)
 
 
 @dataclass(frozen=True)
 class Rule:
-    """Gates of one kind, one for all values of some indices.
+    """A rule that generates one gate for each assignment of its indices.
 
     Args:
-        wire: The wire of each.
+        wire: The wire that each gate drives.
         kind: AND, OR, NOT or THR.
-        arguments: What each reads.
-        at_least: Of THR: how many ones it asks for.
-        ranges: The indices.
-        conditions: For which values.
-        place: Where it is written.
+        arguments: The wires that each gate reads.
+        at_least: The threshold, for THR only.
+        ranges: The indices and their bounds.
+        conditions: Conditions on the indices.
+        place: Location in the source.
     """
 
     wire: Indexed
@@ -113,20 +113,20 @@ class Rule:
     place: Place | None = field(default=None, compare=False, repr=False)
 
     def __str__(self) -> str:
-        asked = f"({self.at_least})" if self.at_least is not None else ""
+        threshold = f"({self.at_least})" if self.at_least is not None else ""
         arguments = " ".join(map(str, self.arguments))
-        return f"{self.wire} = {self.kind}{asked} {arguments}{bounds_text(self.ranges, self.conditions)}"
+        return f"{self.wire} = {self.kind}{threshold} {arguments}{bounds_text(self.ranges, self.conditions)}"
 
     def gates(self, values: Mapping[str, int], effort: Effort) -> Iterator[Gate]:
-        """All its gates."""
+        """Yield the gates of the rule."""
         for all_values in assignments(self.ranges, self.conditions, values, effort):
             inputs = tuple(wire for argument in self.arguments for wire in argument.wires(all_values, effort))
-            asked = None if self.at_least is None else value(self.at_least, all_values)
-            yield Gate(self.wire.wire(all_values), self.kind, inputs, asked, self.place)
+            threshold = None if self.at_least is None else value(self.at_least, all_values)
+            yield Gate(self.wire.wire(all_values), self.kind, inputs, threshold, self.place)
 
 
 def bounds_text(ranges: tuple[Range, ...], conditions: tuple[Comparison, ...]) -> str:
-    """Ranges and conditions, as they are written."""
+    """Format ranges and conditions as source text."""
     over = f" for {', '.join(map(str, ranges))}" if ranges else ""
     return over + (f" if {' and '.join(map(str, conditions))}" if conditions else "")
 
@@ -134,7 +134,7 @@ def bounds_text(ranges: tuple[Range, ...], conditions: tuple[Comparison, ...]) -
 def assignments(
     ranges: tuple[Range, ...], conditions: tuple[Comparison, ...], values: Mapping[str, int], effort: Effort
 ) -> Iterator[Mapping[str, int]]:
-    """The values of all variables, for all values of some indices that fulfil conditions."""
+    """Yield the assignments of the variables that extend ``values`` over the ranges and satisfy the conditions."""
     if ranges:
         first, last = value(ranges[0].first, values), value(ranges[0].last, values)
         for number in range(first, last + 1):
@@ -146,15 +146,16 @@ def assignments(
 
 @dataclass(frozen=True, kw_only=True)
 class Family(OfWords):
-    """A uniform family of circuits over AND, OR, NOT and THR, which recognises words over 0 and 1 of any length.
+    """A uniform circuit family over AND, OR, NOT and THR, which recognises words over 0 and 1 of any length.
 
     Args:
-        name: What people call it.
+        name: Name of the family.
         exponent: d: the circuits have depth O(log^d n).
-        deepest: How deep C_n is at most, if the family says so: what Lemma C.2 calls c log^d n.
-        rules: What makes the gates.
-        output: The wire that says whether a word is accepted.
-        place: Where it was defined.
+        deepest: Upper bound on the depth of C_n, if the source declares one; c log^d n in Lemma C.2 of "Revisiting
+            Padded Transformer Expressivity".
+        rules: The rules that generate the gates.
+        output: The wire that is 1 if the word is accepted.
+        place: Location in the source.
     """
 
     language: ClassVar[str] = "family"
@@ -174,7 +175,7 @@ class Family(OfWords):
 
     @property
     def counts(self) -> bool:
-        """Whether it has threshold gates: TC^d and not AC^d."""
+        """Whether it has threshold gates (TC^d rather than AC^d)."""
         return any(rule.kind is GateKind.THR for rule in self.rules)
 
     def circuit(self, length: int) -> Circuit:
@@ -182,7 +183,7 @@ class Family(OfWords):
 
         Raises:
             InputError: If the length is 0, the circuit is too large, or an expression has no value.
-            InvalidError: If the gates are no circuit.
+            InvalidError: If the gates do not form a valid circuit.
         """
         if length < 1:
             raise InputError(f"family {self.name!r} has no circuit for the empty word", hint="C₁ is the first one")
@@ -200,11 +201,11 @@ class Family(OfWords):
         return circuit
 
     def depth(self, length: int) -> int:
-        """How deep C_n is: at most, as the family says, or else exactly."""
+        """The depth of C_n: the declared bound, or else the exact depth."""
         return self.circuit(length).depth if self.deepest is None else value(self.deepest, {LENGTH: length})
 
     def accepts(self, word: Iterable[str]) -> bool:
-        """Whether the circuit for words of this length says 1."""
+        """Whether the circuit for words of this length outputs 1."""
         symbols = self.word(word)
         return evaluate(self.circuit(len(symbols)), symbols) == "1"
 
@@ -214,11 +215,11 @@ class Family(OfWords):
 
 
 def _problems(family: Family) -> Iterator[str]:
-    """Everything that is wrong with it whatever n is, one sentence each."""
+    """All problems of a definition that do not depend on n, one sentence each."""
     if not 1 <= family.exponent <= 4:
         yield f"depth log^{family.exponent}: the exponent is between 1 and 4"
     for name in sorted((variables(family.deepest) if family.deepest else set()) - {LENGTH}):
-        yield f"the depth: nothing says what {name} is"
+        yield f"the depth: {name} is not defined"
     known = {rule.wire.name for rule in family.rules} | {INPUT}
     yield from _unknown(family.output, {LENGTH}, known, "the output")
     for rule in family.rules:
@@ -226,15 +227,15 @@ def _problems(family: Family) -> Iterator[str]:
         bound = {LENGTH}
         yield from _range_problems(rule.ranges, rule.conditions, bound, where)
         if rule.wire.name == INPUT:
-            yield f"{where}: {INPUT} is the name of the inputs, so no gate has it"
+            yield f"{where}: {INPUT} is the name of the inputs; give the gate another name"
         if (rule.kind is GateKind.THR) is (rule.at_least is None):
-            yield f"{where}: THR, and nothing else, says how many ones it asks for, as in THR(n/2 + 1)"
+            yield f"{where}: THR takes a threshold, as in THR(n/2 + 1); other gates do not"
         if rule.kind not in KINDS:
-            yield f"{where}: {rule.kind} is none of {' '.join(map(str, KINDS))}"
+            yield f"{where}: {rule.kind} is not one of {' '.join(map(str, KINDS))}"
         if not rule.arguments:
             yield f"{where}: a gate has at least one argument"
         for name in sorted((variables(rule.at_least) if rule.at_least else set()) - bound):
-            yield f"{where}: nothing says what {name} is"
+            yield f"{where}: {name} is not defined"
         for part in (rule.wire, *rule.arguments):
             yield from _unknown(part, bound, known, where)
 
@@ -245,19 +246,19 @@ def _unknown(part: Indexed, bound: set[str], known: set[str], where: str) -> Ite
     if part.name not in known:
         yield f"{where}: there is no rule for {part.name}"
     for name in sorted(set().union(*map(variables, part.indices)) - inner):
-        yield f"{where}: nothing says what {name} is"
+        yield f"{where}: {name} is not defined"
 
 
 def _range_problems(
     ranges: tuple[Range, ...], conditions: tuple[Comparison, ...], bound: set[str], where: str
 ) -> Iterator[str]:
-    """Problems of ranges and conditions; the indices are added to what is bound."""
+    """Yield problems of ranges and conditions; adds the indices to ``bound``."""
     for item in ranges:
         for name in sorted((variables(item.first) | variables(item.last)) - bound):
-            yield f"{where}: nothing says what {name} is"
+            yield f"{where}: {name} is not defined"
         if item.index in bound:
-            yield f"{where}: {item.index} has a value already"
+            yield f"{where}: {item.index} is already defined"
         bound.add(item.index)
     for condition in conditions:
         for name in sorted((variables(condition.left) | variables(condition.right)) - bound):
-            yield f"{where}: nothing says what {name} is"
+            yield f"{where}: {name} is not defined"

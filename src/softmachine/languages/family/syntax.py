@@ -1,7 +1,7 @@
-"""The text form of uniform families: ``.family`` files.
+"""Parser and printer of uniform circuit families: ``.family`` files.
 
     family parity                                    the name
-    depth log^1 <= 2*log(n) + 1                      O(log n), the d of AC^d or TC^d; perhaps at most how much
+    depth log^1 <= 2*log(n) + 1                      O(log n), the d of AC^d or TC^d; the bound is optional
 
     odd(0, i)  = OR x(i)   for i in 0..n-1           a gate for each i; x(0), …, x(n-1) are the inputs
     even(0, i) = NOT x(i)  for i in 0..n-1
@@ -9,7 +9,7 @@
     most       = THR(n/2 + 1) [x(i) for i in 0..n-1]
     output odd(log(n), 0)
 
-Numbers: n, indices, + - * / % ^ and log(x), which is ⌈log₂ x⌉; / rounds down. Bounds of ranges are included. A rule may
+Numbers: n, indices, + - * / % ^ and log(x), which is ⌈log₂ x⌉; / rounds down. Ranges include both bounds. A rule may
 have several ranges, separated by commas, and after ``if`` conditions, joined by ``and``. Gates are AND, OR, NOT and
 THR(k). ``#`` begins a comment.
 """
@@ -27,9 +27,9 @@ from softmachine.languages.source import check_size, name_of
 from softmachine.support.errors import Place, SourceError
 
 LARGEST_SOURCE = 1 << 16
-"""Characters."""
+"""Maximum characters of a source."""
 DEEPEST = 40
-"""So many brackets inside each other."""
+"""Maximum nesting of parentheses."""
 TOKEN = re.compile(r"\s*(?:(?P<number>\d+)|(?P<word>[^\W\d]\w*)|(?P<sign>\.\.|!=|<=|>=|[-+*/%^=<>()\[\],]))")
 HEADER = re.compile(r"\s*(?:#[^\n]*\n\s*)*family\s+\S")
 KEYWORDS = ("for", "in", "if", "and", "log")
@@ -37,35 +37,35 @@ EXAMPLE = "a rule is written as in: p(l, i) = AND p(l-1, 2*i) p(l-1, 2*i+1) for 
 
 
 def looks_like(text: str) -> bool:
-    """Whether a text is meant as a family: its first statement names it."""
+    """Whether a text is recognisably a family: its first statement names it."""
     return HEADER.match(text) is not None
 
 
 def parse(text: str, *, source: str = "<string>", name: str | None = None) -> Family:
-    """The family that a text describes.
+    """Parse a family.
 
     Raises:
-        SourceError: If it cannot be read.
-        InvalidError: If it describes no family.
+        SourceError: If there is a syntax error.
+        InvalidError: If the family is not valid.
     """
     check_size(text, source, "a family may have", largest=LARGEST_SOURCE)
     rules: list[Rule] = []
-    said: dict[str, Line] = {}
+    header: dict[str, Line] = {}
     for number, written in enumerate(text.split("\n"), start=1):
         line = Line.of(written.partition("#")[0], Place(source, number))
         keyword = line.peek()
         if keyword in ("family", "depth", "output") and line.peek(1) not in ("=", "("):
-            if keyword in said:
+            if keyword in header:
                 raise line.error(f"there is already a line that begins with {keyword!r}")
-            said[keyword] = line.next()
+            header[keyword] = line.next()
         elif keyword:
             rules.append(_rule(line))
-    own_name = said["family"].rest() if "family" in said else ""
-    exponent, deepest = _depth(said["depth"]) if "depth" in said else (1, None)
-    if "output" not in said:
-        raise SourceError("nothing says what the output is", place=Place(source), hint="write, for example: output y")
-    output = _indexed(said["output"])
-    said["output"].end()
+    own_name = header["family"].rest() if "family" in header else ""
+    exponent, deepest = _depth(header["depth"]) if "depth" in header else (1, None)
+    if "output" not in header:
+        raise SourceError("there is no output line", place=Place(source), hint="write, for example: output y")
+    output = _indexed(header["output"])
+    header["output"].end()
     return Family(
         name=name or own_name or name_of(source) or "family",
         exponent=exponent,
@@ -77,7 +77,7 @@ def parse(text: str, *, source: str = "<string>", name: str | None = None) -> Fa
 
 
 def to_text(family: Family) -> str:
-    """The text of a family, which `parse` reads back."""
+    """Format a family as source text, which `parse` accepts."""
     at_most = f" <= {family.deepest}" if family.deepest is not None else ""
     lines = [f"family {family.name}", f"depth log^{family.exponent}{at_most}", "", *map(str, family.rules)]
     return "\n".join([*lines, f"output {family.output}"]) + "\n"
@@ -85,7 +85,7 @@ def to_text(family: Family) -> str:
 
 @dataclass
 class Line:
-    """The tokens of a line, and how far they have been read."""
+    """The tokens of a line and the read position."""
 
     text: str
     place: Place
@@ -94,17 +94,17 @@ class Line:
 
     @staticmethod
     def of(text: str, place: Place) -> Line:
-        """The line of a text, without its comment."""
+        """Tokenise a line, given without its comment."""
         tokens, position = [], 0
         header = text.split(maxsplit=1)
-        if header and header[0] == "family":  # A name may be any text.
+        if header and header[0] == "family":  # A name may be arbitrary text.
             return Line(text, place, (("family", text.index("family") + 1),))
         while text[position:].strip():
             found = TOKEN.match(text, position)
             if found is None:
                 column = position + len(text[position:]) - len(text[position:].lstrip()) + 1
                 raise SourceError(
-                    f"{text[column - 1]!r} cannot stand here\n    {text.strip()[:100]}",
+                    f"unexpected {text[column - 1]!r}\n    {text.strip()[:100]}",
                     place=replace(place, column=column),
                     hint=EXAMPLE,
                 )
@@ -117,50 +117,51 @@ class Line:
         return self.tokens[self.at + ahead][0] if self.at + ahead < len(self.tokens) else ""
 
     def next(self) -> Line:
-        """The line after the next token."""
+        """Skip a token; returns the line itself."""
         self.at += 1
         return self
 
-    def take(self, *wanted: str) -> str:
-        """The next token, which is one of some."""
+    def take(self, *expected: str) -> str:
+        """Consume the next token, which must be one of the expected ones."""
         token = self.peek()
-        if token not in wanted:
-            raise self.error(f"{' or '.join(map(repr, wanted))} should come here, not {token!r}")
+        if token not in expected:
+            found = repr(token) if token else "the end of the line"
+            raise self.error(f"expected {' or '.join(map(repr, expected))}, found {found}")
         self.at += 1
         return token
 
     def name(self, what: str) -> str:
-        """The next token, which is a name."""
+        """Consume the next token, which must be a name."""
         token = self.peek()
         if not token or not (token[0].isalpha() or token[0] == "_") or token in KEYWORDS:
-            raise self.error(f"{what} should come here" + (f", not {token!r}" if token else ""))
+            raise self.error(f"expected {what}, found {repr(token) if token else 'the end of the line'}")
         self.at += 1
         return token
 
     def rest(self) -> str:
-        """What comes after the first word."""
+        """The text after the first word."""
         return self.text.split(maxsplit=1)[1].strip() if len(self.text.split(maxsplit=1)) > 1 else ""
 
     def end(self) -> None:
-        """Nothing more comes."""
+        """Check that all tokens are consumed."""
         if self.peek():
-            raise self.error(f"{self.peek()!r} cannot stand here: the line should end")
+            raise self.error(f"unexpected {self.peek()!r}; expected the end of the line")
 
     def error(self, message: str) -> SourceError:
-        """A mistake at the next token."""
+        """A syntax error at the next token."""
         column = self.tokens[self.at][1] if self.at < len(self.tokens) else len(self.text.rstrip()) + 1
         shown = f"{message}\n    {self.text.strip()[:100]}"
         return SourceError(shown, place=replace(self.place, column=column), hint=EXAMPLE)
 
 
 def _depth(line: Line) -> tuple[int, Expression | None]:
-    """The exponent, and at most how deep circuits are."""
+    """Parse the exponent and the optional bound on the depth."""
     exponent, deepest = 1, None
     line.take("log")
     if line.peek() not in ("", "<="):
         line.take("^")
         if not line.peek().isdecimal():
-            raise line.error("the exponent should come here, as in log^2")
+            raise line.error("expected an exponent, as in log^2")
         exponent = int(line.peek()[:6])
         line.next()
     if line.peek():
@@ -194,7 +195,7 @@ def _argument(line: Line) -> Indexed:
     line.next()
     part = _indexed(line)
     if line.peek() != "for":
-        raise line.error("'for' should come here: brackets are around all wires with some indices")
+        raise line.error("expected 'for': brackets enclose a list of wires over some indices")
     ranges, conditions = _bounds(line)
     line.take("]")
     return replace(part, ranges=ranges, conditions=conditions)
@@ -230,9 +231,9 @@ def _bounds(line: Line) -> tuple[tuple[Range, ...], tuple[Comparison, ...]]:
 
 
 def _expression(line: Line, level: int = 1, depth: int = 0) -> Expression:
-    """A sum (level 1), product (2) or power (3); powers associate to the left, as the others do."""
+    """Parse a sum (level 1), product (2) or power (3); all operators, powers included, are left-associative."""
     if depth > DEEPEST:
-        raise line.error(f"brackets are more than {DEEPEST} deep here")
+        raise line.error(f"parentheses are nested more than {DEEPEST} deep")
     if level > max(LEVELS.values()):
         return _atom(line, depth)
     found = _expression(line, level + 1, depth)

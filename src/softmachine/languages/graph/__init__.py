@@ -1,4 +1,4 @@
-"""Graphs: the data type, what can be reached from where, and lists of edges."""
+"""Graphs: data type, reachability, and edge lists."""
 
 from softmachine.languages.graph.edges import looks_like, parse, to_text
 from softmachine.languages.graph.graph import Graph

@@ -1,6 +1,7 @@
-"""Lists of edges, ``.edges``: a directed edge ``u v`` or an undirected one ``u -- v`` a line.
+"""Edge lists, ``.edges``: one directed edge ``u v`` or undirected edge ``u -- v`` per line.
 
-A line with one name is a vertex (without edges, perhaps). ``#`` begins a comment. A file has edges of one sort only.
+A line with one name declares a vertex, which may be isolated. ``#`` begins a comment. All edges of a file are directed,
+or all are undirected.
 """
 
 from __future__ import annotations
@@ -14,12 +15,12 @@ from softmachine.support.errors import Place, SourceError
 
 LINK = "--"
 LARGEST_SOURCE = 1 << 22
-"""Characters."""
+"""Maximum characters of a source."""
 EXAMPLE = "an edge is written u v if it is directed, and u -- v if not"
 
 
 def looks_like(text: str) -> bool:
-    """Whether a text is meant as such a list: some undirected edges, or several lines of two names each."""
+    """Whether a text is recognisably an edge list: it has an undirected edge, or several lines of two names each."""
     if re.search(r"^\s*\w+ -- \w+\s*$", text, re.MULTILINE):
         return True
     lines = [line.partition("#")[0].split() for line in text.splitlines()]
@@ -27,7 +28,7 @@ def looks_like(text: str) -> bool:
 
 
 def parse(text: str, *, source: str = "<string>", name: str | None = None) -> Graph:
-    """The graph that a list of edges describes."""
+    """Parse an edge list."""
     if len(text) > LARGEST_SOURCE:
         raise SourceError(f"this is longer than {LARGEST_SOURCE:,} characters", place=Place(source))
     vertices: dict[str, None] = {}
@@ -58,7 +59,7 @@ def parse(text: str, *, source: str = "<string>", name: str | None = None) -> Gr
 
 
 def to_text(graph: Graph) -> str:
-    """The graph as a list of edges, after a list of its vertices, which keeps their order."""
+    """Format a graph as a list of its vertices, which preserves their order, and its edges."""
     link = " " if graph.directed else f" {LINK} "
     return "\n".join([*graph.vertices, *(link.join(edge) for edge in graph.edges)]) + "\n"
 

@@ -1,4 +1,4 @@
-"""Finite graphs, directed or not, and the question whether one vertex can be reached from another."""
+"""Finite graphs, directed or undirected, with reachability."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ from softmachine.support.notebook_html import html_table
 from softmachine.support.text import many
 
 MOST_VERTICES = 1 << 12
-"""Graphs with more vertices are refused."""
+"""Maximum number of vertices."""
 SHOWN = 100
-"""So many edges are shown in notebooks."""
+"""Maximum edges shown in a notebook."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Graph:
-    """A graph. An input is two vertices, s and t: is there a path from s to t? Every vertex is reached from itself.
+    """A graph. An input is a pair of vertices, s and t: is there a path from s to t? Every vertex reaches itself.
 
     Args:
-        name: What people call it.
+        name: Name of the graph.
         vertices: The vertices, in the order of the source.
         edges: Pairs of vertices.
-        directed: Whether an edge leads one way only.
-        place: Where it was defined.
+        directed: Whether edges are directed.
+        place: Location in the source.
     """
 
     language: ClassVar[str] = "graph"
@@ -51,12 +51,12 @@ class Graph:
 
     @cached_property
     def index_of(self) -> dict[str, int]:
-        """The number of each vertex, from 0 on."""
+        """The index of each vertex, counted from 0."""
         return {vertex: index for index, vertex in enumerate(self.vertices)}
 
     @cached_property
     def successors(self) -> dict[str, tuple[str, ...]]:
-        """The vertices that one edge leads to, from each vertex."""
+        """The successors of each vertex."""
         found: dict[str, dict[str, None]] = {vertex: {} for vertex in self.vertices}
         for one, other in self.edges:
             found[one][other] = None
@@ -65,11 +65,11 @@ class Graph:
         return {vertex: tuple(others) for vertex, others in found.items()}
 
     def adjacent(self, one: str, other: str) -> bool:
-        """Whether one edge leads from a vertex to another."""
+        """Whether there is an edge from one vertex to another."""
         return other in self.successors[one]
 
     def reachable(self, start: str) -> dict[str, int]:
-        """The vertices that can be reached from one, and the least number of edges to each."""
+        """The vertices reachable from a vertex, with their distances (breadth-first search)."""
         distance = {start: 0}
         for vertex in (queue := [start]):
             for other in self.successors[vertex]:
@@ -79,7 +79,7 @@ class Graph:
         return distance
 
     def odd_walks(self, start: str) -> set[str]:
-        """The vertices that a walk of an odd number of edges leads to, from one; vertices and edges may repeat."""
+        """The vertices at the end of a walk of odd length from a vertex; vertices and edges may repeat."""
         found = {(start, False)}
         for vertex, odd in (queue := list(found)):
             for other in self.successors[vertex]:
@@ -89,7 +89,7 @@ class Graph:
         return {vertex for vertex, odd in found if odd}
 
     def word(self, text: str | Iterable[str]) -> tuple[str, ...]:
-        """An input as two vertices, with a blank between them."""
+        """Parse an input: two vertices, separated by a space."""
         symbols = tuple(text.split() if isinstance(text, str) else text)
         for index, symbol in enumerate(symbols):
             if symbol not in self.index_of:
@@ -100,7 +100,7 @@ class Graph:
         if len(symbols) != 2:
             raise InputError(
                 f"an input of a graph is two vertices, s and t, but this is {many(len(symbols), 'name')}",
-                hint="write them with a blank between them, as in: softmachine run FILE 's t'",
+                hint="separate them by a space, as in: softmachine run FILE 's t'",
             )
         return symbols
 
@@ -109,7 +109,7 @@ class Graph:
         return f"{kind} graph {self.name}: {len(self.vertices)} vertices, {many(len(self.edges), 'edge')}"
 
     def to_json(self) -> dict[str, object]:
-        """As dictionaries, lists and strings; nothing is lost."""
+        """Convert to dictionaries, lists and strings, losslessly."""
         return {
             "name": self.name,
             "vertices": list(self.vertices),
@@ -125,7 +125,7 @@ class Graph:
 
 
 def _problems(graph: Graph) -> Iterator[str]:
-    """Everything that is wrong with it, one sentence each."""
+    """All problems of a definition, one sentence each."""
     if not graph.vertices:
         yield "it has no vertices"
     if len(graph.vertices) > MOST_VERTICES:
@@ -134,7 +134,7 @@ def _problems(graph: Graph) -> Iterator[str]:
         if times > 1:
             yield f"vertex {vertex!r} is listed {times} times"
         if not vertex or any(character.isspace() for character in vertex):
-            yield f"{vertex!r} is not the name of a vertex; a name has at least one character and no blanks"
+            yield f"{vertex!r} is not the name of a vertex; a name has at least one character and no spaces"
     known = set(graph.vertices)
     for edge in graph.edges:
         for vertex in set(edge) - known:

@@ -1,4 +1,4 @@
-"""Graphs as plain JSON data: what a saved model keeps of the graph it was made from. Nothing is lost."""
+"""Lossless JSON form of graphs, stored in saved models."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from softmachine.support.errors import SourceError
 
 
 def graph_from_json(data: Any) -> Graph:
-    """The graph that :meth:`Graph.to_json` described.
+    """The inverse of :meth:`Graph.to_json`.
 
     Raises:
         SourceError: If the data does not have that form.
-        InvalidError: If it describes no graph.
+        InvalidError: If the graph is not valid.
     """
     try:
         edges = tuple((str(one), str(other)) for one, other in data["edges"])

@@ -1,4 +1,4 @@
-"""Machines that guess, with an input that is only read and a work tape of logarithmic size: the class NL."""
+"""Nondeterministic logspace machines (the class NL): data type, reference interpreter, parser and printer."""
 
 from softmachine.languages.logspace.interpreter import accepts, following, reachable
 from softmachine.languages.logspace.machine import Configuration, LogspaceMachine, Rule

@@ -1,4 +1,4 @@
-"""What machines with logarithmic space do: all configurations that guesses lead to, one step at a time."""
+"""Reference interpreter of logspace machines: breadth-first search of the configuration graph."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from softmachine.languages.logspace.machine import LEFT, MOVES, RIGHT, Configura
 from softmachine.support.errors import UsageError
 
 MOST_CONFIGURATIONS = 1_000_000
-"""More are not looked at."""
+"""Maximum number of configurations explored."""
 
 
 def following(machine: LogspaceMachine, configuration: Configuration, reads: str) -> Iterator[Configuration]:
-    """The configurations that one step may lead to, if the head of the input reads a symbol."""
+    """The successors of a configuration whose input head reads a given symbol."""
     if configuration.state in machine.accept:
         return
     tape = (LEFT, *configuration.work, RIGHT)
@@ -25,10 +25,10 @@ def following(machine: LogspaceMachine, configuration: Configuration, reads: str
 
 
 def reachable(machine: LogspaceMachine, word: Iterable[str]) -> list[Configuration]:
-    """Every configuration that can be reached on a word, the nearest first.
+    """Every configuration that is reachable on a word, in breadth-first order.
 
     Raises:
-        UsageError: If there are too many.
+        UsageError: If there are more than `MOST_CONFIGURATIONS`.
     """
     letters = machine.word(word)
     tape = (LEFT, *letters, RIGHT)
@@ -45,5 +45,5 @@ def reachable(machine: LogspaceMachine, word: Iterable[str]) -> list[Configurati
 
 
 def accepts(machine: LogspaceMachine, word: Iterable[str]) -> bool:
-    """Whether some choice of steps leads to an accepting state."""
+    """Whether some sequence of choices leads to an accepting state."""
     return any(configuration.state in machine.accept for configuration in reachable(machine, word))

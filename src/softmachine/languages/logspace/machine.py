@@ -1,9 +1,9 @@
 """Nondeterministic machines with a read-only input tape and a work tape of O(log n) cells, as validated data.
 
-The input w stands between the end marks < and >, in cells 1 to n; the head may stand on the marks, and no rule leaves
-them. The work tape has s(n) = a·⌈log₂(n + 1)⌉ + b cells, blank at first, and the same marks around them. Both heads
-start on <. A rule says what is read on both tapes, what is written on the work tape, and how both heads move; if
-several rules fit, the machine may take any of them. It accepts if some choice leads to an accepting state.
+The input w is in cells 1 to n, between the end markers < and >; the head may visit the markers, and no rule moves past
+them. The work tape has s(n) = a·⌈log₂(n + 1)⌉ + b cells, initially blank, between the same markers. Both heads start
+on <. A rule gives the symbols read on both tapes, the symbol written on the work tape, and the moves of both heads; if
+several rules apply, the machine may take any of them. It accepts if some choice leads to an accepting state.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from softmachine.support.errors import InvalidError, Place
 from softmachine.support.notebook_html import html_table
 
 LEFT, RIGHT = "<", ">"
-"""The end marks of both tapes."""
+"""The end markers of both tapes."""
 BLANK = "_"
 MOVES = {"L": -1, "S": 0, "R": 1}
 MOST_RULES = 10_000
@@ -26,17 +26,17 @@ MOST_RULES = 10_000
 
 @dataclass(frozen=True)
 class Rule:
-    """What a machine may do in a state, on what it reads.
+    """A transition.
 
     Args:
-        state: The state.
-        reads: The symbol under the head of the input.
-        work: The symbol under the head of the work tape.
-        next: The state after it.
-        writes: What is written on the work tape; end marks stay.
-        move: How the head of the input moves: L, S or R.
-        work_move: How that of the work tape moves.
-        place: Where it is written.
+        state: The current state.
+        reads: The symbol under the input head.
+        work: The symbol under the work head.
+        next: The next state.
+        writes: The symbol written on the work tape; end markers cannot be overwritten.
+        move: Move of the input head: L, S or R.
+        work_move: Move of the work head.
+        place: Location in the source.
     """
 
     state: str
@@ -55,7 +55,7 @@ class Rule:
 
 @dataclass(frozen=True)
 class Configuration:
-    """A moment of a run: the state, both heads, and what is on the work tape."""
+    """A configuration: state, positions of both heads, and contents of the work tape."""
 
     state: str
     head: int
@@ -68,18 +68,18 @@ class Configuration:
 
 @dataclass(frozen=True, kw_only=True)
 class LogspaceMachine(OfWords):
-    """A machine that guesses, in logarithmic space. All problems of a definition are reported at once.
+    """A nondeterministic logspace machine. All problems of a definition are reported at once.
 
     Args:
-        name: What people call it.
-        alphabet: The letters of words.
-        symbols: What may stand on the work tape, the blank _ apart.
+        name: Name of the machine.
+        alphabet: The input alphabet.
+        symbols: The symbols of the work tape, without the blank _.
         factor: a, of the a·⌈log₂(n + 1)⌉ + b cells of the work tape.
         cells: b.
-        start: The state in which it starts.
-        accept: The states in which it accepts.
-        rules: What it may do.
-        place: Where it was defined.
+        start: The start state.
+        accept: The accepting states.
+        rules: The transitions.
+        place: Location in the source.
     """
 
     language: ClassVar[str] = "logspace"
@@ -102,20 +102,20 @@ class LogspaceMachine(OfWords):
 
     @property
     def states(self) -> tuple[str, ...]:
-        """All states, in the order in which they are named."""
+        """All states, in order of first occurrence."""
         named = (state for rule in self.rules for state in (rule.state, rule.next))
         return tuple(dict.fromkeys((self.start, *named, *self.accept)))
 
     def space(self, length: int) -> int:
-        """s(n): how many cells the work tape has."""
+        """s(n): the number of cells of the work tape."""
         return self.factor * length.bit_length() + self.cells
 
     def initial(self, length: int) -> Configuration:
-        """The first configuration on a word of a length."""
+        """The initial configuration on words of a length."""
         return Configuration(self.start, 0, 0, (BLANK,) * self.space(length))
 
     def configurations(self, length: int) -> int:
-        """How many configurations there are on words of a length: polynomially many."""
+        """The number of configurations on words of a length, which is polynomial in it."""
         space = self.space(length)
         return len(self.states) * (length + 2) * (space + 2) * int((len(self.symbols) + 1) ** space)
 
@@ -128,7 +128,7 @@ class LogspaceMachine(OfWords):
 
 
 def _problems(machine: LogspaceMachine) -> Iterator[str]:
-    """Everything that is wrong with it, one sentence each."""
+    """All problems of a definition, one sentence each."""
     if len(machine.rules) > MOST_RULES:
         yield f"it has {len(machine.rules):,} rules; at most {MOST_RULES:,} are allowed"
         return
@@ -137,11 +137,14 @@ def _problems(machine: LogspaceMachine) -> Iterator[str]:
             if times > 1:
                 yield f"the {what} {symbol!r} is listed {times} times"
             if symbol in (LEFT, RIGHT) or (what == "work symbol" and symbol == BLANK):
-                yield f"{symbol!r} is no {what}: < and > are end marks, and {BLANK} is the blank of the work tape"
+                yield f"{symbol!r} is not a {what}: < and > are end markers, and {BLANK} is the blank of the work tape"
     if not machine.accept:
         yield "it has no accepting state"
     if not 0 <= machine.factor <= 8 or not 0 <= machine.cells <= 64 or machine.factor + machine.cells == 0:
-        yield f"its work tape has {machine.factor} log + {machine.cells} cells; the numbers are small, and not both 0"
+        yield (
+            f"its work tape has {machine.factor} log + {machine.cells} cells; "
+            "the numbers are at most 8 and 64, and not both 0"
+        )
     for rule in machine.rules:
         where = f"the rule {rule}" + (f" ({rule.place})" if rule.place else "")
         for problem in _rule_problems(machine, rule):
@@ -154,9 +157,9 @@ def _rule_problems(machine: LogspaceMachine, rule: Rule) -> Iterator[str]:
         yield f"reads {rule.reads!r}, which is not a letter; the letters are {' '.join(machine.alphabet)}"
     for symbol in (rule.work, rule.writes):
         if symbol not in (*machine.symbols, BLANK, *marks):
-            yield f"has {symbol!r} on the work tape, which is none of {' '.join(machine.symbols)} {BLANK}"
+            yield f"has {symbol!r} on the work tape, which is not one of {' '.join(machine.symbols)} {BLANK}"
     if rule.work != rule.writes and (rule.work in marks or rule.writes in marks):
-        yield "changes an end mark of the work tape, or writes one"
+        yield "overwrites an end marker of the work tape, or writes one"
     for move, symbol, tape in ((rule.move, rule.reads, "the input"), (rule.work_move, rule.work, "the work tape")):
         if move not in MOVES:
             yield f"moves {move!r}; a head moves L, S or R"

@@ -1,17 +1,17 @@
-"""The text form of machines with logarithmic space: ``.nl`` files.
+"""Parser and printer of logspace machines: ``.nl`` files.
 
     machine equal-blocks                  the name
-    input 1 #                             the letters
-    work 0 1                              what stands on the work tape, the blank _ apart
+    input 1 #                             the input alphabet
+    work 0 1                              the symbols of the work tape, without the blank _
     space 2 log + 1                       2⌈log₂(n + 1)⌉ + 1 cells
     start seek
     accept yes
 
-    seek 1 <  ->  seek  <  R S            state, input, work -> state, what is written, moves of both heads
-    seek * <  ->  count <  R S            * stands for every letter (not for < and >); a second rule is a choice
-    count 1 * ->  back  *  S L            on the work tape, * is any symbol or blank; written, it is what was read
+    seek 1 <  ->  seek  <  R S            state, input, work -> state, symbol written, moves of both heads
+    seek * <  ->  count <  R S            * matches every letter (not < and >); a second matching rule is a choice
+    count 1 * ->  back  *  S L            on the work tape, * matches any symbol or blank; written, it copies the symbol
 
-Moves are L, S and R. < and > are the end marks of both tapes. A line that begins with # is a comment.
+Moves are L, S and R. < and > are the end markers of both tapes. A line that begins with # is a comment.
 """
 
 from __future__ import annotations
@@ -40,19 +40,19 @@ EXAMPLE = "a rule is written as in: count 1 _ -> count 1 R S (state, input, work
 
 
 def looks_like(text: str) -> bool:
-    """Whether a text is meant as such a machine: it says its name and has rules with an arrow."""
+    """Whether a text is recognisably a logspace machine: it begins with its name and has a ``space`` line."""
     return HEADER.match(text) is not None and re.search(r"^\s*space\s", text, re.MULTILINE) is not None
 
 
 def parse(text: str, *, source: str = "<string>", name: str | None = None) -> LogspaceMachine:
-    """The machine that a text describes.
+    """Parse a logspace machine.
 
     Raises:
-        SourceError: If it cannot be read.
-        InvalidError: If it describes no machine.
+        SourceError: If there is a syntax error.
+        InvalidError: If the machine is not valid.
     """
     check_size(text, source, "a machine may have")
-    said: dict[str, list[str]] = {}
+    header: dict[str, list[str]] = {}
     rows: list[tuple[list[str], Place]] = []
     for number, line in enumerate(text.split("\n"), start=1):
         words = [] if line.lstrip().startswith("#") else line.split()
@@ -60,35 +60,35 @@ def parse(text: str, *, source: str = "<string>", name: str | None = None) -> Lo
         if ARROW in words:
             rows.append((_row(words, line, place), place))
         elif words and words[0] in WORDS:
-            if words[0] in said:
+            if words[0] in header:
                 raise SourceError(f"there is already a line that begins with {words[0]!r}", place=place)
-            said[words[0]] = words[1:]
+            header[words[0]] = words[1:]
         elif words:
             raise SourceError(f"this is not a rule\n    {line.strip()[:100]}", place=place, hint=EXAMPLE)
     for keyword in ("input", "space", "start", "accept"):
-        if not said.get(keyword):
+        if not header.get(keyword):
             raise SourceError(
                 f"there is no line that begins with {keyword!r}",
                 place=Place(source),
                 hint=f"write {keyword} and {WORDS[keyword] or 'the number of cells, as in: space 1 log + 1'}",
             )
-    factor, cells = _space(" ".join(said["space"]), source)
-    letters, symbols = tuple(said["input"]), tuple(said.get("work", ()))
+    factor, cells = _space(" ".join(header["space"]), source)
+    letters, symbols = tuple(header["input"]), tuple(header.get("work", ()))
     return LogspaceMachine(
-        name=name or " ".join(said.get("machine", ())) or name_of(source) or "machine",
+        name=name or " ".join(header.get("machine", ())) or name_of(source) or "machine",
         alphabet=letters,
         symbols=symbols,
         factor=factor,
         cells=cells,
-        start=said["start"][0],
-        accept=tuple(said["accept"]),
+        start=header["start"][0],
+        accept=tuple(header["accept"]),
         rules=tuple(rule for row, place in rows for rule in _rules(row, letters, (*symbols, BLANK), place)),
         place=Place(source),
     )
 
 
 def to_text(machine: LogspaceMachine) -> str:
-    """The text of a machine, which `parse` reads back; rules with * are written out."""
+    """Format a machine as source text, which `parse` accepts; rules with * are expanded."""
     work = [f"work {' '.join(machine.symbols)}"] if machine.symbols else []
     head = [
         f"machine {machine.name}",
@@ -114,7 +114,7 @@ def _row(words: list[str], line: str, place: Place) -> list[str]:
 
 
 def _rules(row: list[str], letters: tuple[str, ...], symbols: tuple[str, ...], place: Place) -> Iterator[Rule]:
-    """The rules that a line stands for."""
+    """Expand a line into its rules."""
     state, reads, work, after, writes, move, work_move = row
     for letter in letters if reads == ANY else (reads,):
         for symbol in symbols if work == ANY else (work,):

@@ -1,4 +1,4 @@
-"""Turing machines: the data type, the reference interpreter, and the file formats people already use."""
+"""Turing machines: data type, reference interpreter, and the established file formats."""
 
 from softmachine.languages.turing.configuration import Action, Configuration, Contents
 from softmachine.languages.turing.interpreter import Reason, Result, execute, replay, step, traced

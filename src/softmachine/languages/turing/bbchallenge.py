@@ -1,8 +1,8 @@
-"""The one-line code of the busy beaver community, as in ``1RB1LB_1LA0LC_1RZ1LD_1RD0RA`` (see bbchallenge.org).
+"""One-line format of bbchallenge.org for busy beavers, as in ``1RB1LB_1LA0LC_1RZ1LD_1RD0RA``: parser and printer.
 
-One row a state (A, B, ...), separated by ``_``; in a row one rule a symbol (0, 1, ...), three characters each: the
-symbol to write, L or R, the next state. ``---`` is a rule that is missing. A state without a row is the halting state,
-whatever its letter; it is called Z here. The tape is infinite in both directions, and 0 is the blank.
+One row per state (A, B, ...), separated by ``_``; in a row one rule per symbol (0, 1, ...), three characters each: the
+symbol to write, L or R, the next state. ``---`` is a missing rule. A state without a row, whatever its letter, is the
+halting state; the parser names it Z. The tape is infinite in both directions, and 0 is the blank.
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ from softmachine.support.errors import Place, SourceError
 
 HALT = "Z"
 MISSING = "---"
-EXAMPLE = "a code is like 1RB1LB_1LA1RZ: a row a state, three characters a rule, --- for a missing one"
+EXAMPLE = "a code is like 1RB1LB_1LA1RZ: one row per state, three characters per rule, --- for a missing rule"
 
 
 def looks_like(text: str) -> bool:
-    """Whether a text is meant as such a code, though there may be a mistake in it."""
+    """Whether a text is recognisably a bbchallenge code, even if it has errors."""
     return re.fullmatch(r"\s*(?:[0-9][LRlr][A-Za-z]|---)[0-9A-Za-z_-]*\s*", text) is not None
 
 
 def parse(text: str, *, source: str = "<string>", name: str | None = None) -> TuringMachine:
-    """The machine that a code describes."""
+    """Parse a bbchallenge code."""
     check_size(text, source, "a machine may be described in")
     code = text.strip()
     start = len(text) - len(text.lstrip())
@@ -66,7 +66,7 @@ def parse(text: str, *, source: str = "<string>", name: str | None = None) -> Tu
 
 
 def _row(state: str, row: str, states: int, place: Place) -> Iterator[Rule]:
-    """The rules of one state."""
+    """Parse the rules of one state."""
     for index in range(0, len(row), 3):
         rule = row[index : index + 3]
         here = Place(place.source, place.line, (place.column or 1) + index)
@@ -84,7 +84,7 @@ def _row(state: str, row: str, states: int, place: Place) -> Iterator[Rule]:
 
 
 def to_text(machine: TuringMachine) -> str:
-    """The code of a machine."""
+    """Format a machine as a bbchallenge code."""
     refuse(machine, "bbchallenge", _obstacles(machine))
     states = machine.states[:-1] if _has_halting_state(machine) else machine.states
     return "_".join("".join(_cell(machine.rule(state, (symbol,))) for symbol in machine.symbols) for state in states)
@@ -102,13 +102,13 @@ def _obstacles(machine: TuringMachine) -> Iterator[str]:
     if machine.tapes != 1:
         yield f"it has {machine.tapes} tapes"
     if machine.tape is not Tape.TWO_WAY:
-        yield "its tape has an end"
+        yield "its tape has a left end"
     if machine.final:
         yield f"it has accepting or rejecting states ({' '.join(machine.final)})"
     if machine.symbols != tuple(digits[: len(machine.symbols)]) or machine.blank != digits[0]:
         yield "its symbols are not 0, 1, ... in this order (at most 9), with the blank 0"
     elif machine.alphabet != machine.symbols[1:]:
-        yield "not every symbol but the blank may stand in an input"
+        yield "not every non-blank symbol is in the input alphabet"
     letters = machine.states[:-1] if _has_halting_state(machine) else machine.states
     if letters != tuple(ascii_uppercase[: len(letters)]) or machine.start != "A" or not letters:
         yield "its states are not A, B, ... in this order, with the start state A, and Z for halting"

@@ -1,4 +1,4 @@
-"""The compiled loop for long runs: the same steps as the reference interpreter's, about a hundred million a second."""
+"""JIT-compiled interpreter of Turing machines for long runs: about 10⁸ steps per second, the reference's results."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from softmachine.support.jit import machine_code
 from softmachine.support.token_array import Coded
 
 CHUNK = 1 << 22
-"""So many steps at most are made before Python gets a chance to see that the user wants to stop."""
+"""Steps per compiled call; Ctrl-C is handled between calls."""
 LONG = 1 << 12
-"""A tape with more symbols on it stays an array."""
+"""Tapes with more non-blank cells remain arrays (`LongTape`)."""
 LARGEST_TABLE = 1 << 24
-"""A machine whose table of states and readings has more entries is left to the plain loop."""
+"""Maximum entries of the transition table; larger machines run in the reference interpreter."""
 
 STOPPED, CHUNK_DONE, OFF_THE_ARRAY = 0, 1, 2
 TWO_WAY, STAY, ERROR = 0, 1, 2
@@ -29,9 +29,9 @@ Integers = NDArray[Any]
 
 
 def advance(machine: TuringMachine, configuration: Configuration, max_steps: int) -> None:
-    """Go on, in place, until the machine stops or has made ``max_steps`` steps in all.
+    """Run, in place, until the machine halts or ``max_steps`` total steps are reached.
 
-    A machine whose table would be too large stays where it is.
+    Returns at once if the machine's transition table would be too large.
     """
     if not fits(machine):
         return
@@ -42,17 +42,17 @@ def advance(machine: TuringMachine, configuration: Configuration, max_steps: int
 
 
 def fits(machine: TuringMachine) -> bool:
-    """Whether the table of a machine is not too large."""
+    """Whether the transition table of a machine is within `LARGEST_TABLE`."""
     readings = len(machine.states) * len(machine.symbols) ** machine.tapes
     return bool(machine.rules) and max(readings, len(machine.rules) << machine.tapes) <= LARGEST_TABLE
 
 
 class Running:
-    """A run that goes on from a configuration, which stays as it is until :meth:`restore`.
+    """A run that continues from a configuration, which is left unchanged until :meth:`restore`.
 
     Args:
-        machine: What runs; it must be one that :func:`fits`.
-        configuration: Where it starts.
+        machine: The machine; it must satisfy :func:`fits`.
+        configuration: The configuration to continue from.
     """
 
     def __init__(self, machine: TuringMachine, configuration: Configuration) -> None:
@@ -64,39 +64,39 @@ class Running:
 
     @property
     def steps(self) -> int:
-        """How many steps were made since the start of the machine."""
+        """The number of steps since the initial configuration."""
         return int(self._progress[1])
 
     @property
     def state(self) -> str:
-        """The state that the machine is in."""
+        """The current state."""
         return self.machine.states[int(self._progress[0])]
 
     @property
     def heads(self) -> Integers:
-        """The cell each head is on."""
+        """The positions of the heads."""
         found: Integers = self._tapes.heads + self._tapes.first
         return found
 
     @property
     def symbols(self) -> tuple[str, ...]:
-        """What the numbers of :meth:`written` stand for."""
+        """The symbols by the numbers of :meth:`written`."""
         return tuple(self._tapes.number)
 
     def written(self, low: int, high: int) -> Integers:
-        """What is in the cells from one up to another that the heads have been to: [tape, cell]."""
+        """Symbol numbers of the cells ``low`` to ``high - 1``, which the heads have visited: [tape, cell]."""
         first = self._tapes.first
         return self._tapes.array[:, low - first : high - first]
 
     @property
     def halts(self) -> bool:
-        """Whether the machine makes no step from here."""
+        """Whether no transition applies in the current configuration."""
         if not self.stopped:
             tapes, cells, progress = self._tapes, self.heads, self._progress.copy()
             rows = np.arange(len(cells))
             under = tapes.array[rows, tapes.heads]
             self.go(1)
-            if not self.stopped:  # take the step back
+            if not self.stopped:  # undo the step
                 tapes.heads[:] = cells - tapes.first
                 tapes.array[rows, tapes.heads] = under
                 self._progress[:] = progress
@@ -104,12 +104,12 @@ class Running:
 
     @cached_property
     def actions(self) -> tuple[Action, ...]:
-        """What the numbers of :meth:`record` stand for: a rule, with some moves to the left held back by the end."""
+        """The actions by the codes of :meth:`record`: a rule, with some left moves blocked by the end of the tape."""
         held = (range(1 << self.machine.tapes)) if self._table.held_bits else (0,)
         return tuple(_held_back(rule, mask) for rule in self.machine.rules for mask in held)
 
     def go(self, count: int, codes: Integers | None = None) -> None:
-        """Make so many steps more, unless the machine stops before; write down what each did, if that is wanted."""
+        """Run ``count`` more steps, unless the machine halts before; fill ``codes`` with their actions, if given."""
         loop = _one_tape if self.machine.tapes == 1 else _many_tapes
         begin, end = self.steps, self.steps + count
         while not self.stopped and self.steps < end:
@@ -120,21 +120,21 @@ class Running:
                 self._tapes.grow()
 
     def record(self, count: int) -> Coded[Action]:
-        """Make so many steps more, unless the machine stops before: what each did."""
+        """Run ``count`` more steps, unless the machine halts before; returns their actions."""
         codes: Integers = np.empty(count, dtype=np.uint8 if len(self.actions) <= 256 else np.int32)
         begin = self.steps
         self.go(count, codes)
         return Coded(codes[: self.steps - begin], self.actions)
 
     def restore(self, configuration: Configuration) -> None:
-        """Let a configuration be where the run is now."""
+        """Update a configuration to the current state of the run."""
         configuration.state = self.machine.states[self._progress[0]]
         configuration.steps = self.steps
         self._tapes.restore(configuration)
 
 
 def _held_back(rule: Rule, mask: int) -> Action:
-    """What a rule does if moves are held back on some tapes: the last one has the lowest bit."""
+    """The action of a rule whose left moves are blocked on some tapes; the last tape has the lowest bit."""
     last = len(rule.move) - 1
     moves = ("S" if mask >> (last - tape) & 1 else move for tape, move in enumerate(rule.move))
     return Action(rule.next, rule.write, tuple(moves))
@@ -143,7 +143,7 @@ def _held_back(rule: Rule, mask: int) -> Action:
 def replay(
     machine: TuringMachine, configuration: Configuration, actions: tuple[Action, ...], parts: Iterable[Integers]
 ) -> None:
-    """Apply actions, given by their numbers, one after the other, in place."""
+    """Apply actions, given by their codes, in place."""
     tapes = _Tapes(machine, configuration, two_way=True)
     shape, number = (len(actions), machine.tapes), tapes.number
     write = np.array([[number[symbol] for symbol in action.write] for action in actions], dtype=np.int64).reshape(shape)
@@ -161,7 +161,7 @@ def replay(
 
 
 class _Table(NamedTuple):
-    """A machine in numbers. A reading is a number whose digits, in base ``base``, are the symbols read."""
+    """Numeric transition table. A reading is the number whose digits, in base ``base``, are the symbols read."""
 
     rule_of: Integers
     """[state, reading] -> the number of the rule, or -1."""
@@ -174,7 +174,7 @@ class _Table(NamedTuple):
     base: int
     left_end: int
     held_bits: int
-    """A step is written down as the number of its rule and so many bits, which tell the moves that were held back."""
+    """A step is encoded as the number of its rule followed by this many bits, which mark blocked left moves."""
 
 
 def _table(machine: TuringMachine, symbol_number: dict[str, int]) -> _Table:
@@ -219,7 +219,7 @@ class _Tapes:
                 row[cell - self.first] = self.number[symbol]
 
     def grow(self) -> None:
-        """Make room at the ends."""
+        """Extend the array at its ends."""
         tapes, length = self.array.shape
         left = length // 2 if self.two_way else 0
         array = np.zeros((tapes, left + length + length // 2), dtype=self.array.dtype)
@@ -228,7 +228,7 @@ class _Tapes:
         self.heads += left
 
     def restore(self, configuration: Configuration) -> None:
-        """Put the heads and the symbols, without blanks, where they belong."""
+        """Copy the heads and the non-blank cells to a configuration."""
         symbols = tuple(self.number)
         configuration.heads = [int(head) + self.first for head in self.heads]
         configuration.cells = [
@@ -240,7 +240,7 @@ class _Tapes:
 
 
 def _ends(cells: Mapping[int, str]) -> Iterable[int]:
-    """The cells between which all others are."""
+    """The leftmost and rightmost cell, if any."""
     if isinstance(cells, LongTape):
         return cells.ends or ()
     return (min(cells), max(cells)) if cells else ()
@@ -250,10 +250,10 @@ def _ends(cells: Mapping[int, str]) -> Iterable[int]:
 def _many_tapes(
     table: _Table, array: Integers, heads: Integers, progress: Integers, limit: int, codes: Integers | None
 ) -> int:
-    """Make steps up to the limit; stop before a step for which there is no rule or no cell, and say so.
+    """Run up to the step limit; stops before a step without a rule or beyond the array, and returns the outcome.
 
-    Changes the tapes, the heads (as indices into the array) and the progress: the state and the number of steps. What
-    every step did goes to the codes, if there are any.
+    Updates the tapes, the heads (as indices into the array) and the progress: the state and the number of steps. Fills
+    ``codes`` with the code of every step, if given.
     """
     tapes, length = array.shape
     state, steps = progress
@@ -296,7 +296,7 @@ def _many_tapes(
 def _one_tape(
     table: _Table, array: Integers, heads: Integers, progress: Integers, limit: int, codes: Integers | None
 ) -> int:
-    """`_many_tapes` for one tape, twice as fast because everything fits into registers."""
+    """`_many_tapes` specialised to one tape: twice as fast because all variables fit into registers."""
     tape, length, head = array[0], array.shape[1], heads[0]
     state, steps = progress
     begin = steps
@@ -327,7 +327,7 @@ def _one_tape(
 
 @machine_code
 def _replayed(write: Integers, move: Integers, array: Integers, heads: Integers, codes: Integers) -> int:
-    """Apply actions as long as the heads are inside of the array; say how many were."""
+    """Apply actions while the heads are inside the array; returns the number applied."""
     tapes, length = array.shape
     for count in range(codes.size):
         for tape in range(tapes):

@@ -1,4 +1,4 @@
-"""What a run of a Turing machine consists of: configurations, and the actions that lead from one to the next."""
+"""Configurations of Turing machines, and the actions that lead from one to the next."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from softmachine.languages.turing.machine import MOVES, TuringMachine
 
 @dataclass(frozen=True, slots=True)
 class Action:
-    """What one step did.
+    """The effect of one step.
 
     Args:
-        state: The state the machine went to.
-        write: The symbols it wrote, one a tape.
-        move: How the heads really moved, one a tape: a move to the left that the end of a tape held back is "S".
+        state: The next state.
+        write: The symbols written, one per tape.
+        move: The actual moves of the heads, one per tape: a left move blocked by the end of the tape is "S".
     """
 
     state: str
@@ -29,14 +29,14 @@ class Action:
 
 @dataclass(frozen=True, slots=True)
 class Contents:
-    """A stretch of a tape: ``symbols`` stand from cell ``first`` on; every other cell is blank."""
+    """Contents of a tape: ``symbols`` begin at cell ``first``; every other cell is blank."""
 
     first: int = 0
     symbols: Sequence[str] = ()
 
     @classmethod
     def of(cls, cells: Mapping[int, str], blank: str) -> Contents:
-        """The stretch from the leftmost to the rightmost cell that is not blank."""
+        """The segment from the leftmost to the rightmost non-blank cell."""
         if isinstance(cells, Cells):
             return cells.contents
         written = [cell for cell, symbol in cells.items() if symbol != blank]
@@ -47,25 +47,24 @@ class Contents:
 
 
 class Cells(MutableMapping[int, str]):
-    """The symbols of a tape by cell that are kept in another way than one by one."""
+    """Sparse tape, cell -> symbol, whose storage is not a dictionary."""
 
     @property
     @abstractmethod
     def contents(self) -> Contents:
-        """The stretch from the leftmost to the rightmost cell that is not blank."""
+        """The segment from the leftmost to the rightmost non-blank cell."""
 
 
 @dataclass(slots=True)
 class Configuration:
-    """Everything that decides how a run goes on, and the number of steps that led here. It changes in place.
+    """Configuration of a machine, with the number of steps so far. Mutable.
 
     Args:
-        state: The state of the machine.
-        cells: For each tape its symbols by cell; a cell that is not there is blank. A long run leaves them as
-            `LongTape`.
-        heads: The cell each head is on.
-        blank: The symbol of a cell that is not there.
-        steps: How many steps were made since the start.
+        state: The current state.
+        cells: The symbols of each tape by cell; missing cells are blank. Long runs store them as `LongTape`.
+        heads: The positions of the heads.
+        blank: The symbol of missing cells.
+        steps: The number of steps since the initial configuration.
     """
 
     state: str
@@ -76,7 +75,7 @@ class Configuration:
 
     @classmethod
     def initial(cls, machine: TuringMachine, word: str | Iterable[str]) -> Configuration:
-        """The start: the input on the first tape from cell 0 on, every head on cell 0."""
+        """The initial configuration: the input on the first tape, starting at cell 0, and every head on cell 0."""
         cells: list[MutableMapping[int, str]] = [{} for _ in range(machine.tapes)]
         cells[0] = dict(enumerate(machine.word(word)))
         return cls(machine.start, cells, [0] * machine.tapes, machine.blank)
@@ -86,7 +85,7 @@ class Configuration:
         return tuple([cells.get(head, self.blank) for cells, head in zip(self.cells, self.heads, strict=True)])
 
     def apply(self, action: Action) -> None:
-        """Make one step: write, move, change the state. No rule is consulted."""
+        """Apply one action: write, move, change the state. The rules are not checked."""
         for tape, (symbol, move) in enumerate(zip(action.write, action.move, strict=True)):
             self.cells[tape][self.heads[tape]] = symbol
             self.heads[tape] += MOVES[move]
@@ -95,5 +94,5 @@ class Configuration:
 
     @property
     def tapes(self) -> tuple[Contents, ...]:
-        """What is on the tapes, each from the leftmost to the rightmost cell that is not blank."""
+        """The contents of the tapes, each from the leftmost to the rightmost non-blank cell."""
         return tuple(Contents.of(cells, self.blank) for cells in self.cells)

@@ -1,7 +1,7 @@
-"""The reference interpreter: what a Turing machine does, by definition.
+"""Reference interpreter of Turing machines.
 
-It is the oracle of everything that is compiled from the machine, so it is written to be obviously right. Long runs
-are handed to `softmachine.languages.turing.compiled`, which the tests hold to this one.
+It is the oracle of everything compiled from a machine, so it is written for clarity. Long runs are delegated to
+`softmachine.languages.turing.compiled`, which the tests compare with this interpreter.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ from softmachine.support.errors import UsageError
 from softmachine.support.token_array import Codes
 
 PLAIN_STEPS, PLAIN_STEPS_WITH_NUMBA = 20_000, 1_000
-"""So many steps are made here before the compiled loop takes over: short runs never pay for its start. It takes less
-where numba is there already."""
+"""Steps before the compiled loop takes over, so that short runs do not pay for its start-up; fewer if numba is
+already imported."""
 PLAIN_PIECE, PIECE = 1 << 10, 1 << 20
-"""So many steps are handed out at a time."""
+"""Steps per yielded chunk, interpreted and compiled."""
 
 
 class Reason(StrEnum):
@@ -36,18 +36,18 @@ class Reason(StrEnum):
 
 @dataclass(frozen=True)
 class Result:
-    """How a run ended.
+    """Result of a run.
 
     Args:
-        machine: What ran.
+        machine: The machine.
         word: Its input.
-        verdict: What the end means; None if the step limit was reached.
+        verdict: Accept, reject or halt; None if the step limit was reached.
         reason: Why the run ended.
-        steps: How many rules were applied.
+        steps: The number of steps.
         state: The last state.
-        tapes: What is on the tapes, each from the leftmost to the rightmost cell that is not blank.
-        heads: The cell each head is on.
-        actions: What every step did, if a trace was asked for.
+        tapes: The contents of the tapes, each from the leftmost to the rightmost non-blank cell.
+        heads: The positions of the heads.
+        actions: The action of every step, if a trace was requested.
     """
 
     machine: TuringMachine
@@ -62,7 +62,7 @@ class Result:
 
     @property
     def output(self) -> str:
-        """The first tape from the leftmost to the rightmost cell that is not blank, as text."""
+        """The first tape from the leftmost to the rightmost non-blank cell, as text."""
         return self.machine.spell(self.tapes[0].symbols)
 
     @property
@@ -72,12 +72,12 @@ class Result:
 
     @property
     def halted(self) -> bool:
-        """Whether the machine stopped by itself."""
+        """Whether the machine halted, rather than reached the step limit."""
         return self.reason is not Reason.STEP_LIMIT
 
 
 def step(machine: TuringMachine, configuration: Configuration) -> Action | Reason:
-    """What the machine does next, or why it stops. The configuration stays as it is."""
+    """The next action, or the reason to halt. The configuration is not changed."""
     if configuration.state in machine.accept:
         return Reason.ACCEPTING_STATE
     if configuration.state in machine.reject:
@@ -95,7 +95,7 @@ def step(machine: TuringMachine, configuration: Configuration) -> Action | Reaso
 
 
 def plain_steps() -> int:
-    """How many steps are made here before the compiled loop takes over."""
+    """The number of steps before the compiled loop takes over."""
     return min(PLAIN_STEPS, PLAIN_STEPS_WITH_NUMBA) if "numba" in sys.modules else PLAIN_STEPS
 
 
@@ -104,13 +104,14 @@ def execute(
 ) -> Result:
     """Run a machine on an input.
 
-    A run that ends after exactly ``max_steps`` steps has ended: the limit is reached only if another rule applies.
+    A run that halts after exactly ``max_steps`` steps counts as halted: the limit is reached only if another rule
+    applies.
 
     Args:
-        machine: What to run.
-        word: Its input: text, or its symbols.
-        max_steps: How many steps to make at most.
-        trace: Whether to keep what every step did. Such a run is slower (about 200,000 steps a second).
+        machine: The machine.
+        word: Its input: text, or a sequence of symbols.
+        max_steps: Maximum number of steps.
+        trace: Whether to keep the action of every step. Traced runs are slower (about 200,000 steps per second).
 
     Raises:
         InputError: If a symbol of the input is not in the machine's alphabet.
@@ -143,23 +144,23 @@ def execute(
 def _advance(
     machine: TuringMachine, configuration: Configuration, max_steps: int, actions: list[Action] | None
 ) -> Reason:
-    """Go on until the machine stops or has made ``max_steps`` steps in all; say which."""
+    """Run until the machine halts or ``max_steps`` total steps are reached; returns the reason."""
     shared: dict[Action, Action] = {}
     while not isinstance(action := step(machine, configuration), Reason):
         if configuration.steps >= max_steps:
             return Reason.STEP_LIMIT
         configuration.apply(action)
         if actions is not None:
-            # A machine has few different actions: sharing them keeps a trace at one pointer a step.
+            # A machine has few distinct actions: sharing them keeps a trace at one pointer per step.
             actions.append(shared.setdefault(action, action))
     return action
 
 
 def traced(machine: TuringMachine, configuration: Configuration, max_steps: int) -> Iterator[Sequence[Action]]:
-    """What the machine does from a configuration on, in pieces, until it stops or has made ``max_steps`` steps in all.
+    """Yield the actions of a run from a configuration, in chunks, until it halts or reaches ``max_steps`` total steps.
 
-    The configuration follows, and is up to date when all pieces are handed out. Long runs are made by the compiled
-    loop, in memory that does not grow with them.
+    The configuration is updated in place, and is current once all chunks are yielded. Long runs use the compiled loop,
+    in memory independent of their length.
     """
     yield from _plainly_traced(machine, configuration, min(max_steps, plain_steps()))
     if configuration.steps >= max_steps or isinstance(step(machine, configuration), Reason):
@@ -184,10 +185,10 @@ def _plainly_traced(machine: TuringMachine, configuration: Configuration, max_st
 
 
 def replay(machine: TuringMachine, word: str | Iterable[str], actions: Iterable[Action]) -> Configuration:
-    """Apply actions, one after the other, to the start on an input.
+    """Apply actions to the initial configuration on an input.
 
-    No rule is consulted: whoever took the actions is believed. So this shows what a run that was recorded, or
-    generated, leaves on the tapes, whether or not it is a run of the machine.
+    The rules are not checked, so the result is the effect of a recorded or generated trace, whether or not it is a run
+    of the machine.
 
     Raises:
         InputError: If a symbol of the input is not in the machine's alphabet.

@@ -1,7 +1,7 @@
-"""The files of JFLAP (``.jff``): Turing machines with one to five tapes.
+"""JFLAP format (``.jff``) for Turing machines with one to five tapes: parser and printer.
 
-The blank is called □, as JFLAP shows it; the tape is infinite in both directions; final states accept. JFLAP's rules
-for any symbol (``~``), for any but one (``!x``), and its building blocks are not supported.
+The blank is □, as JFLAP displays it; the tape is infinite in both directions; final states accept. JFLAP's wildcards
+for any symbol (``~``) and for any but one (``!x``), and its building blocks, are not supported.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ XML_CHARACTERS = re.compile("[\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]*
 
 
 def looks_like(text: str) -> bool:
-    """Whether a text is meant as such a file, though there may be a mistake in it."""
+    """Whether a text is recognisably a JFLAP file, even if it has errors."""
     return text.lstrip("\ufeff \t\r\n").startswith("<") and re.search(r"<structure\b", text) is not None
 
 
 def parse(text: str, *, source: str = "<string>", name: str | None = None) -> TuringMachine:
-    """The machine that a file describes. Transitions that leave a final state never apply: a warning says so."""
+    """Parse a JFLAP file. Transitions that leave a final state never apply; they cause a warning."""
     check_size(text, source, "a machine may be described in")
     root = read_xml(text.removeprefix("\ufeff"), source)
     kind = root.text_of("type")
@@ -72,8 +72,7 @@ def _refuse_building_blocks(automaton: XmlNode) -> None:
         inner = machines.get(block.text_of("tag") or "")
         if inner is not None and inner.children:
             raise SourceError(
-                f"block {block.attributes.get('name', '?')!r} contains a machine of its own; building blocks "
-                "are not supported",
+                f"block {block.attributes.get('name', '?')!r} contains a machine; building blocks are not supported",
                 place=block.place,
                 hint="in JFLAP, Convert > Combine Automata or draw its states in their place",
             )
@@ -84,7 +83,7 @@ def _id(node: XmlNode) -> str:
 
 
 def _states(automaton: XmlNode, place: Place) -> dict[str, str]:
-    """The names of the states by their ids; where names repeat, the id makes the difference."""
+    """The names of the states by their ids; repeated names get the id as a suffix."""
     names: dict[str, str] = {}
     for node in automaton.all("state", "block"):
         identity = _id(node)
@@ -112,7 +111,7 @@ def _tapes(root: XmlNode) -> int:
 
 
 def _rule(number: int, node: XmlNode, states: dict[str, str], tapes: int) -> Rule:
-    """The rule of one transition. What it does not say is, as in JFLAP, the blank or a move to the right."""
+    """Parse a transition. As in JFLAP, missing symbols default to the blank and missing moves to R."""
     ends = []
     for end in ("from", "to"):
         identity = node.text_of(end)
@@ -127,7 +126,7 @@ def _rule(number: int, node: XmlNode, states: dict[str, str], tapes: int) -> Rul
     for child in node.all(*parts):
         tape = child.attributes.get("tape", "").strip() or "1"
         if tape not in {str(tape) for tape in range(1, tapes + 1)}:
-            raise SourceError(f"{where} is about tape {tape!r}; tapes are 1 to {tapes}", place=child.place)
+            raise SourceError(f"{where} refers to tape {tape!r}; tapes are 1 to {tapes}", place=child.place)
         entry = _move if child.tag == "move" else _symbol
         parts[child.tag][int(tape) - 1] = entry(child, where)
     return Rule(ends[0], tuple(parts["read"]), tuple(parts["write"]), tuple(parts["move"]), ends[1], node.place)
@@ -142,7 +141,7 @@ def _symbol(node: XmlNode, where: str) -> str:
             hint="write one transition for each symbol",
         )
     if len(text) > 1:
-        raise SourceError(f"{where} has {text!r} where one symbol (one character) should be", place=node.place)
+        raise SourceError(f"{where} has {text!r}; expected one symbol (one character)", place=node.place)
     return text or BLANK
 
 
@@ -154,7 +153,7 @@ def _move(node: XmlNode, where: str) -> str:
 
 
 def to_text(machine: TuringMachine) -> str:
-    """A file that JFLAP opens, with the states on a circle."""
+    """Format a machine as a JFLAP file, with the states laid out on a circle."""
     refuse(machine, "JFLAP", _obstacles(machine))
     number = {state: index for index, state in enumerate(machine.states)}
     tapes = [f"\t<tapes>{machine.tapes}</tapes>"] if machine.tapes > 1 else []
@@ -182,7 +181,7 @@ def _parts(machine: TuringMachine, rule: Rule) -> Iterator[str]:
 
 def _coordinates(index: int, states: int) -> tuple[str, str]:
     radius, angle = 60 + 20 * states, 2 * math.pi * index / states
-    x, y = (radius + 60 - radius * turn for turn in (math.cos(angle), math.sin(angle)))
+    x, y = (radius + 60 - radius * unit for unit in (math.cos(angle), math.sin(angle)))
     return f"<x>{x:.1f}</x>", f"<y>{y:.1f}</y>"
 
 
@@ -195,19 +194,19 @@ def _obstacles(machine: TuringMachine) -> Iterator[str]:
     if machine.tapes > MOST_TAPES:
         yield f"it has {machine.tapes} tapes; JFLAP has at most {MOST_TAPES}"
     if machine.tape is not Tape.TWO_WAY:
-        yield "its tape has an end"
+        yield "its tape has a left end"
     if machine.reject:
         yield f"it has rejecting states ({' '.join(machine.reject)})"
     if set(machine.alphabet) != set(others):
-        yield "not every symbol but the blank may stand in an input"
+        yield "not every non-blank symbol is in the input alphabet"
     for symbol in others:
         if len(symbol) != 1 or symbol in f"~}}{BLANK}" or symbol.isspace() or not XML_CHARACTERS.fullmatch(symbol):
-            yield f"symbol {symbol!r} is not a character that JFLAP takes for itself"
+            yield f"symbol {symbol!r} is not a single character without a special meaning in JFLAP"
     for symbol in sorted(set(others) - {symbol for rule in machine.rules for symbol in rule.read + rule.write}):
-        yield f"symbol {symbol!r} is in no rule"
+        yield f"symbol {symbol!r} does not occur in a rule"
     for state in machine.states:
         if not state or not XML_CHARACTERS.fullmatch(state):
-            yield f"state {state!r} has a name that no XML file can hold"
+            yield f"state {state!r} has a name that XML cannot represent"
 
 
 FORMAT = Format("jflap", (".jff",), looks_like, parse, to_text, rank=20)

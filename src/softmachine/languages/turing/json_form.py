@@ -1,4 +1,4 @@
-"""Machines as plain JSON data: what a saved model keeps of the machine it was made from. Nothing is lost."""
+"""Lossless JSON form of Turing machines, stored in saved models."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from softmachine.support.errors import SourceError
 
 
 def machine_to_json(machine: TuringMachine) -> dict[str, object]:
-    """The machine as dictionaries, lists and strings."""
+    """Convert a machine to dictionaries, lists and strings."""
     return {
         "name": machine.name,
         "states": list(machine.states),
@@ -31,11 +31,11 @@ def machine_to_json(machine: TuringMachine) -> dict[str, object]:
 
 
 def machine_from_json(data: Any) -> TuringMachine:
-    """The machine that :func:`machine_to_json` described.
+    """The inverse of :func:`machine_to_json`.
 
     Raises:
         SourceError: If the data does not have that form.
-        InvalidError: If it describes no Turing machine.
+        InvalidError: If the Turing machine is not valid.
     """
     try:
         return TuringMachine(

@@ -1,4 +1,4 @@
-"""Long tapes: as many cells as there are bytes, where a dictionary takes a hundred bytes a cell."""
+"""Array storage for long tapes: one byte per cell, where a dictionary takes a hundred."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from softmachine.languages.turing.configuration import Cells, Contents
 from softmachine.support.token_array import Coded
 
 PIECE = 1 << 20
-"""So many cells are looked at together."""
+"""Cells scanned per chunk."""
 
 
 class LongTape(Cells):
-    """The symbols of a tape by cell, as an array; a cell that is not there is blank, and a blank one is not there.
+    """Tape stored as an array, with the interface of a mapping; its keys are exactly the non-blank cells.
 
     Args:
-        array: The numbers of the symbols, 0 for the blank; it is not copied.
-        first: The cell of the first number.
-        symbols: What the numbers stand for.
+        array: The numbers of the symbols, 0 for the blank; not copied.
+        first: The cell of the first entry.
+        symbols: The symbols by number.
     """
 
     def __init__(self, array: NDArray[Any], first: int, symbols: tuple[str, ...]) -> None:
@@ -46,7 +46,7 @@ class LongTape(Cells):
         self.array[cell - self.first] = self._number[symbol]
 
     def __delitem__(self, cell: int) -> None:
-        self[cell]  # a cell that is not there cannot be taken away
+        self[cell]  # raises KeyError for blank cells
         self.array[cell - self.first] = 0
 
     def __iter__(self) -> Iterator[int]:
@@ -59,7 +59,7 @@ class LongTape(Cells):
 
     @property
     def ends(self) -> tuple[int, int] | None:
-        """The leftmost and the rightmost cell that is not blank, if there is one."""
+        """The leftmost and the rightmost non-blank cell, if any."""
         low = next(iter(self), None)
         if low is None:
             return None
@@ -68,11 +68,11 @@ class LongTape(Cells):
             found = np.flatnonzero(self.array[start:stop])
             if len(found):
                 return low, self.first + start + int(found[-1])
-        raise AssertionError("a cell that is not blank is somewhere")
+        raise AssertionError("there is a non-blank cell")
 
     @property
     def contents(self) -> Contents:
-        """The stretch from the leftmost to the rightmost cell that is not blank, without a copy."""
+        """The segment from the leftmost to the rightmost non-blank cell, as a view."""
         if (ends := self.ends) is None:
             return Contents()
         low, high = ends

@@ -16,32 +16,32 @@ from softmachine.support.token_array import Codes
 
 MOVES: Mapping[str, int] = {"L": -1, "S": 0, "R": +1}
 MOST_COLUMNS = 24
-"""A table of rules for a notebook shows so many readings."""
+"""Maximum columns (readings) of the rule table in a notebook."""
 
 
 class Tape(StrEnum):
-    """What lies to the left of cell 0."""
+    """Convention for the cells to the left of cell 0."""
 
     TWO_WAY = "two-way"
-    """More cells: the tape is infinite in both directions."""
+    """The tape is infinite in both directions."""
     STAY = "stay"
-    """An end at which a move to the left leaves the head where it is (Sipser's convention)."""
+    """The tape ends at cell 0; a left move there leaves the head in place (Sipser's convention)."""
     ERROR = "error"
-    """An end at which a move to the left is an error: the rule cannot be applied and the machine stops."""
+    """The tape ends at cell 0; a left move there is an error: the rule does not apply and the machine halts."""
 
 
 class Verdict(StrEnum):
-    """How a run ended."""
+    """Verdict of a run that halted."""
 
     ACCEPT = "accept"
     REJECT = "reject"
     HALT = "halt"
-    """It stopped, and the machine has no accepting states: what counts is what is on the tape."""
+    """The machine has no accepting states; its output is on the tape."""
 
 
 @dataclass(frozen=True)
 class Rule:
-    """In ``state``, reading ``read``: write ``write``, move the heads by ``move``, go to ``next``. One entry a tape."""
+    """A transition: in ``state``, reading ``read``, write ``write``, move by ``move`` and go to ``next`` (per tape)."""
 
     state: str
     read: tuple[str, ...]
@@ -59,22 +59,22 @@ class Rule:
 class TuringMachine(OfWords):
     """A deterministic Turing machine (Q, Σ, Γ, δ, q_start, accept, reject) with K tapes.
 
-    The input stands on the first tape from cell 0 on, where every head starts. A machine stops in an accepting or
+    The input is on the first tape, starting at cell 0, where every head starts. A machine halts in an accepting or
     rejecting state, and where no rule applies. All problems of a definition are reported at once.
 
     Args:
-        name: What people call it.
+        name: Name of the machine.
         states: Q, in the order of the source.
-        alphabet: Σ, the symbols an input may have.
+        alphabet: Σ, the input alphabet.
         symbols: Γ, the tape alphabet; contains Σ and the blank.
         blank: The symbol of an unwritten cell; not in Σ.
-        rules: δ. At most one rule for a state and the symbols read.
-        start: The state a run starts in.
-        accept: States that accept.
-        reject: States that reject.
-        tape: What lies to the left of cell 0, on every tape.
+        rules: δ. At most one rule per state and symbols read.
+        start: The start state.
+        accept: The accepting states.
+        reject: The rejecting states.
+        tape: Convention for the cells to the left of cell 0, on every tape.
         tapes: K, the number of tapes.
-        default_input: The input that the source suggests.
+        default_input: The example input of the source.
     """
 
     language: ClassVar[str] = "turing"
@@ -102,16 +102,16 @@ class TuringMachine(OfWords):
         return {(rule.state, rule.read): rule for rule in self.rules}
 
     def rule(self, state: str, read: tuple[str, ...]) -> Rule | None:
-        """The rule for a state and the symbols under the heads, or None: the machine stops."""
+        """The rule for a state and the symbols under the heads; None if the machine halts."""
         return self._rule_of.get((state, read))
 
     @property
     def final(self) -> tuple[str, ...]:
-        """The states in which the machine stops whatever it reads."""
+        """The accepting and rejecting states, in which the machine halts."""
         return self.accept + self.reject
 
     def verdict(self, state: str) -> Verdict:
-        """What it means that the machine has stopped in this state."""
+        """The verdict of a run that halts in this state."""
         if state in self.accept:
             return Verdict.ACCEPT
         if state in self.reject or self.accept:
@@ -119,7 +119,7 @@ class TuringMachine(OfWords):
         return Verdict.HALT
 
     def spell(self, symbols: Iterable[str]) -> str:
-        """Symbols as text: joined, with blanks between them if any symbol of the machine is longer than a character."""
+        """Format symbols: joined, with spaces between them if any symbol of the machine is longer than a character."""
         between = "" if all(len(symbol) == 1 for symbol in self.symbols) else " "
         return symbols.joined(between) if isinstance(symbols, Codes) else between.join(symbols)
 
@@ -135,7 +135,7 @@ class TuringMachine(OfWords):
 
 
 def _problems(machine: TuringMachine) -> Iterator[str]:
-    """Everything that is wrong with a definition, one sentence each."""
+    """All problems of a definition, one sentence each."""
     states, symbols = set(machine.states), set(machine.symbols)
     if machine.tapes < 1:
         yield f"it has {machine.tapes} tapes; write at least 1"
@@ -155,13 +155,13 @@ def _problems(machine: TuringMachine) -> Iterator[str]:
     if machine.blank not in symbols:
         yield f"the blank {machine.blank!r} is not one of its symbols ({_some(machine.symbols)})"
     if machine.blank in machine.alphabet:
-        yield f"the blank {machine.blank!r} is in the input alphabet; an input could not be told from empty tape"
+        yield f"the blank {machine.blank!r} is in the input alphabet; the end of an input would be ambiguous"
     for symbol in machine.alphabet:
         if symbol not in symbols:
             yield f"the input symbol {symbol!r} is not one of its symbols"
     for symbol in machine.symbols:
         if not is_symbol(symbol):
-            yield f"symbol {symbol!r} is empty or has blanks in it"
+            yield f"symbol {symbol!r} is empty or contains spaces"
     for rule in machine.rules:
         yield from _rule_problems(machine, rule, states, symbols)
     seen: dict[tuple[str, tuple[str, ...]], Rule] = {}
@@ -188,7 +188,7 @@ def _rule_problems(machine: TuringMachine, rule: Rule, states: set[str], symbols
         if move not in MOVES:
             yield f"{where}: {move!r} is not a move; write L, R or S"
     if rule.state in machine.final:
-        yield f"{where} leaves a state in which the machine has already stopped; remove it"
+        yield f"{where} leaves a state in which the machine has already halted; remove it"
 
 
 def _repeated(what: str, names: tuple[str, ...]) -> Iterator[str]:
@@ -202,7 +202,7 @@ def _some(names: tuple[str, ...], most: int = 12) -> str:
 
 
 def machine_table(machine: TuringMachine) -> str:
-    """A table of the machine's rules: a row a state, a column a reading, in the cells what to write, move and go to."""
+    """HTML table of the rules: one row per state, one column per reading; cells hold write, move and next state."""
     readings = list(dict.fromkeys(rule.read for rule in machine.rules))
     if machine.tapes == 1:
         readings = [(symbol,) for symbol in machine.symbols]
@@ -215,7 +215,7 @@ def machine_table(machine: TuringMachine) -> str:
 
 
 def _marked(machine: TuringMachine, state: str) -> str:
-    """A state, with what is special about it."""
+    """A state, marked if it is the start state or a final state."""
     marks = [
         mark
         for mark, group in (("start", (machine.start,)), ("accept", machine.accept), ("reject", machine.reject))
@@ -229,5 +229,5 @@ def _action(rule: Rule | None) -> str:
 
 
 def _seen(symbols: tuple[str, ...]) -> str:
-    # A blank that is a blank should be seen.
+    # Make a space visible.
     return " ".join(symbol if symbol.strip() else "␣" for symbol in symbols)

@@ -1,4 +1,4 @@
-"""Tapes as text: a window of cells with the one under the head in brackets."""
+"""Text rendering of tapes and traces: a window of cells, with the one under the head in brackets."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from softmachine.languages.turing.machine import MOVES, TuringMachine
 from softmachine.support.text import printable
 
 WINDOW = 30
-"""So many cells to each side of the head are shown."""
+"""Cells shown on each side of the head."""
 AHEAD = 100_000
-"""The columns of a trace make room for the cells that so many steps reach."""
+"""Steps scanned for the leftmost cell, which aligns the columns of a trace."""
 
 
 def tape_line(configuration: Configuration, tape: int, first: int = 0) -> str:
-    """One tape from cell ``first`` on (or further left, if it is written), the cell under the head in brackets."""
+    """One tape, starting at cell ``first`` or at the leftmost non-blank cell, with the head's cell in brackets."""
     cells, head = configuration.cells[tape], configuration.heads[tape]
     contents = configuration.tapes[tape]
     first, last = min(first, contents.first, head), max(contents.first + len(contents.symbols) - 1, head)
@@ -30,14 +30,14 @@ def tape_line(configuration: Configuration, tape: int, first: int = 0) -> str:
 
 
 def configuration_lines(configuration: Configuration, first: int = 0) -> Iterator[str]:
-    """The step, the state and the first tape in one line; further tapes below it."""
+    """The step, the state and the first tape on one line; further tapes below it."""
     for tape in range(len(configuration.cells)):
         label = f"{configuration.steps:>6}  {printable(configuration.state, keep=''):<10}" if tape == 0 else " " * 18
         yield f"{label}{tape_line(configuration, tape, first)}".rstrip()
 
 
 def trace_lines(machine: TuringMachine, word: Iterable[str], actions: Sequence[Action]) -> Iterator[str]:
-    """Every configuration of a run, from the start on: one text each, a line a tape, the cells below each other."""
+    """Every configuration of a run as text, one line per tape, with the cells aligned."""
     configuration = Configuration.initial(machine, word)
     seen = actions[:AHEAD]
     leftmost = min(min(accumulate((MOVES[a.move[k]] for a in seen), initial=0)) for k in range(machine.tapes))

@@ -1,17 +1,17 @@
-"""The YAML format of turingmachine.io, both as one types it there and as the site exports it.
+"""Parser of the YAML format of turingmachine.io, both as typed there and as exported by the site.
 
-A document has the keys ``blank``, ``start state``, ``table`` and, if wanted, ``input`` and ``synonyms``. These are
-ours, all optional, because the format has no word for them:
+A document has the keys ``blank``, ``start state``, ``table`` and optionally ``input`` and ``synonyms``. softmachine
+adds these optional keys:
 
-- ``accept states``, ``reject states``: lists of states. By default the states without instructions that are called
+- ``accept states``, ``reject states``: lists of states. Default: the states without instructions whose name is
   accept(ed) or reject(ed).
-- ``alphabet``: the list of symbols an input may have. By default every symbol but the blank.
-- ``symbols``: the list of all symbols. By default those that occur.
-- ``tape``: ``two-way``, ``stay`` or ``error``, see `softmachine.languages.turing.machine.Tape`. By default two-way.
-- ``name``: what to call the machine.
+- ``alphabet``: the input alphabet. Default: every symbol but the blank.
+- ``symbols``: the list of all symbols. Default: those that occur.
+- ``tape``: ``two-way``, ``stay`` or ``error``, see `softmachine.languages.turing.machine.Tape`. Default: two-way.
+- ``name``: the name of the machine.
 
-A head that stays is ``N``, as on the site, or ``S``. Symbols may have more than one character; an ``input`` is then a
-list, or has blanks between its symbols.
+A head that does not move is ``N``, as on the site, or ``S``. Symbols may have more than one character; an ``input`` is
+then a list, or has spaces between its symbols.
 """
 
 from __future__ import annotations
@@ -38,12 +38,12 @@ INSTRUCTIONS = "an instruction is like R, {L: state}, {write: x, R} or {write: x
 
 
 def looks_like(text: str) -> bool:
-    """Whether a text is meant as such a document, though there may be a mistake in it."""
+    """Whether a text is recognisably a turingmachine.io document, even if it has errors."""
     return re.search(r"^['\"]?(table|source code|start state)['\"]?\s*:", text, re.MULTILINE) is not None
 
 
 def parse(text: str, *, source: str = "<string>", name: str | None = None) -> TuringMachine:
-    """The machine that a document describes."""
+    """Parse a turingmachine.io document."""
     check_size(text, source, "a machine may be described in")
     root = read_yaml(text, Place(source, 1, 1))
     entries = root.entries("the document")
@@ -56,7 +56,7 @@ def parse(text: str, *, source: str = "<string>", name: str | None = None) -> Tu
 
 @dataclass(frozen=True)
 class _Instruction:
-    """What to do, as far as it is said: None is what was read, or the state one is in."""
+    """An instruction; None means that the symbol or the state does not change."""
 
     move: str
     write: str | None = None
@@ -64,7 +64,7 @@ class _Instruction:
 
 
 class _Reader:
-    """A document on its way to a machine."""
+    """Parser of one document."""
 
     def __init__(self, root: YamlNode) -> None:
         self.root = root
@@ -76,7 +76,7 @@ class _Reader:
         self.synonyms = self._synonyms()
 
     def machine(self, name: str | None) -> TuringMachine:
-        """Read everything; the machine itself finds what is wrong with it as a machine."""
+        """Build the machine, whose constructor validates it."""
         blank = self._text("blank", "name the symbol of an empty cell, as in blank: ' '")
         start = self._text("start state", "name one, as in start state: q0")
         self._known_state(self.entries["start state"][1])
@@ -117,7 +117,7 @@ class _Reader:
         return self.entries[key][1].scalar(repr(key)) if key in self.entries else None
 
     def _list(self, key: str) -> tuple[str, ...] | None:
-        """The texts of an optional key that holds a list; None if it is not there."""
+        """The entries of an optional list; None if the key is missing."""
         if key not in self.entries:
             return None
         node = self.entries[key][1]
@@ -126,7 +126,9 @@ class _Reader:
     def _known_state(self, node: YamlNode) -> str:
         state = node.scalar("a state")
         if state not in self.table:
-            raise node.error(f"state {state!r} is not in the table", f"list it, if only without instructions: {state}:")
+            raise node.error(
+                f"state {state!r} is not in the table", f"list it, possibly without instructions: {state}:"
+            )
         return state
 
     def _tape(self) -> Tape:
@@ -136,14 +138,14 @@ class _Reader:
         return Tape(tape) if tape else Tape.TWO_WAY
 
     def _input(self, symbols: list[str]) -> tuple[str, ...]:
-        """The suggested input: a list, or text that is read character by character unless symbols are longer."""
+        """The example input: a list, or text, which is split into characters unless symbols are longer."""
         if "input" not in self.entries or self.entries["input"][1].kind == "list":
             return self._list("input") or ()
         text = self.entries["input"][1].scalar("'input'")
         return tuple(text if all(len(symbol) == 1 for symbol in symbols) else text.split())
 
     def _endings(self, kind: str, opposite: str, rules: list[Rule]) -> tuple[str, ...]:
-        """The states that accept or reject, as listed or, by default, as their names say."""
+        """The accepting or rejecting states: as listed or, by default, by their names."""
         key = f"{kind} states"
         listed = self._list(key)
         if listed:
@@ -164,7 +166,7 @@ class _Reader:
         return synonyms
 
     def _row(self, state: str) -> list[Rule]:
-        """The rules of one state."""
+        """Parse the rules of one state."""
         key, row = self.table[state]
         if not state:
             raise key.error("a state has no name")
@@ -190,18 +192,18 @@ class _Reader:
         return _Instruction(MOVES[node.text])
 
     def _mapped_instruction(self, node: YamlNode) -> _Instruction:
-        """What ``{write: x, R: state}`` says."""
+        """Parse ``{write: x, R: state}``."""
         entries = node.entries("an instruction")
         for name, (key, _) in entries.items():
             if name != "write" and name not in MOVES:
                 raise key.error(f"unknown key {name!r} in an instruction", INSTRUCTIONS)
         moves = [name for name in entries if name in MOVES]
         if len(moves) != 1:
-            problem = f"moves {' and '.join(moves)}" if moves else "does not say where the head moves"
+            problem = f"moves {' and '.join(moves)}" if moves else "has no move"
             raise node.error(f"this instruction {problem}", INSTRUCTIONS)
         write = entries["write"][1].scalar("the symbol to write") if "write" in entries else None
         if write == "":
-            raise entries["write"][1].error("there is no symbol after 'write'", "quote a blank: write: ' '")
+            raise entries["write"][1].error("there is no symbol after 'write'", "quote a space: write: ' '")
         target = entries[moves[0]][1]
         return _Instruction(MOVES[moves[0]], write, None if target.is_null else self._known_state(target))
 

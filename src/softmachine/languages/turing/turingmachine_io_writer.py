@@ -1,4 +1,4 @@
-"""Turing machines as documents for turingmachine.io; see `softmachine.languages.turing.turingmachine_io`."""
+"""Printer of the YAML format of turingmachine.io; see `softmachine.languages.turing.turingmachine_io`."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from itertools import groupby
 from softmachine.languages.formats import refuse
 from softmachine.languages.turing.machine import Rule, Tape, TuringMachine
 
-# What other readers of YAML take for something else than text.
+# Words that some YAML parsers do not treat as strings.
 SPECIAL_WORDS = {"null", "true", "false", "yes", "no", "on", "off", "y", "n"}
 LONGEST_KEY = 1000
-"""YAML wants a mark before keys that are longer than 1,024 characters."""
+"""Keys longer than this are marked by ``?``, which YAML requires above 1,024 characters."""
 SYMBOLS_A_LINE = 12
 
 
 def to_text(machine: TuringMachine) -> str:
-    """The document that describes a machine. What the format has no word for is in keys of ours, where needed."""
+    """Format a machine as a turingmachine.io document, with softmachine's additional keys where needed."""
     refuse(machine, "turingmachine.io", _obstacles(machine))
     lines = [f"name: {_scalar(machine.name)}"]
     if machine.default_input:
@@ -41,7 +41,7 @@ def _obstacles(machine: TuringMachine) -> Iterator[str]:
 
 
 def _extensions(machine: TuringMachine) -> Iterator[str]:
-    """Our own keys, where a reader would not come to the same without them."""
+    """Softmachine's additional keys, where the defaults would give a different machine."""
     if machine.tape is not Tape.TWO_WAY:
         yield f"tape: {machine.tape}"
     alphabet = machine.alphabet
@@ -60,7 +60,7 @@ def _extensions(machine: TuringMachine) -> Iterator[str]:
 
 
 def _row(rules: list[Rule]) -> Iterator[str]:
-    """The lines of one state; neighbours with the same instruction share one."""
+    """The lines of one state; adjacent rules with the same instruction share one."""
     for instruction, group in groupby(rules, key=_instruction):
         symbols = [rule.read[0] for rule in group]
         for first in range(0, len(symbols), SYMBOLS_A_LINE):
@@ -89,7 +89,7 @@ def _list(names: Iterable[str]) -> str:
 
 
 def _scalar(text: str) -> str:
-    """Text that every reader of YAML takes for this text."""
+    """A YAML scalar that every parser reads as this string."""
     if re.fullmatch(r"[A-Za-z][A-Za-z0-9_]*|[0-9]|[1-9][0-9]*", text) and text.lower() not in SPECIAL_WORDS:
         return text
     if text.isprintable():

@@ -1,4 +1,4 @@
-"""XML as a tree of nodes that know their line and column, safe to read from anyone: no DTD, no entities."""
+"""XML parser whose nodes carry line and column; safe for untrusted input: no DTD, no entities."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ DEEPEST = 32
 
 @dataclass
 class XmlNode:
-    """An element: its tag, its attributes, its text (without that of its children), its children and its place."""
+    """An element: tag, attributes, own text (without that of its children), children and location."""
 
     tag: str
     attributes: dict[str, str]
@@ -30,13 +30,13 @@ class XmlNode:
         return next(self.all(tag), None)
 
     def text_of(self, tag: str) -> str | None:
-        """The text of the first child with this tag, without blanks around it; None if there is no such child."""
+        """The stripped text of the first child with this tag; None if there is no such child."""
         child = self.first(tag)
         return None if child is None else child.text.strip()
 
 
 def read_xml(text: str, source: str) -> XmlNode:
-    """The outermost element of a document."""
+    """Parse a document; returns its root element."""
     from defusedxml import DefusedXmlException
     from defusedxml.ElementTree import DefusedXMLParser, ParseError
 
@@ -60,7 +60,7 @@ def read_xml(text: str, source: str) -> XmlNode:
 
 
 class _Builder:
-    """What the parser reports to; it asks the parser where it is. The document is the outermost node that is open."""
+    """Target of the XML parser, which it also queries for the location. The outermost open node is the document."""
 
     def __init__(self, source: str) -> None:
         self.source = source

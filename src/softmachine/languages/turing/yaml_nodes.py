@@ -1,7 +1,7 @@
-"""YAML as a tree of nodes that know their line and column, safe to read from anyone.
+"""YAML parser whose nodes carry line and column; safe for untrusted input.
 
-Only the structure is used: every scalar is the text that was written (`0`, `01`, `yes` and `null` are strings), so that
-symbols and states keep their names. Anchors are refused, and so is nesting that no machine needs.
+Only the structure is used: every scalar is its source text (`0`, `01`, `yes` and `null` are strings), so that symbols
+and states keep their names. Anchors are rejected, and so is deep nesting.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ class YamlNode:
 
     Args:
         kind: "single value", "list" or "mapping".
-        place: Where it begins.
-        text: What a scalar says.
+        place: Start of the node.
+        text: The text of a scalar.
         style: How a scalar is written: "" (plain), "'", '"', "|" or ">".
         items: The entries of a list.
         pairs: The keys and values of a mapping.
@@ -37,11 +37,11 @@ class YamlNode:
 
     @property
     def is_null(self) -> bool:
-        """Whether this is what YAML calls null: nothing, ``~`` or ``null``, without quotes."""
+        """Whether this is YAML's null: empty, ``~`` or ``null``, without quotes."""
         return self.kind == "single value" and not self.style and self.text in ("", "~", "null", "Null", "NULL")
 
     def error(self, message: str, hint: str | None = None) -> SourceError:
-        """The error that something is wrong here."""
+        """An error located at this node."""
         return SourceError(message, place=self.place, hint=hint)
 
     def scalar(self, what: str) -> str:
@@ -51,7 +51,7 @@ class YamlNode:
         return self.text
 
     def scalars(self, what: str) -> Iterator[tuple[str, YamlNode]]:
-        """The scalars of a list with their texts; a scalar stands for a list of one."""
+        """The scalars of a list with their texts; a scalar counts as a list of one."""
         for node in self.items if self.kind == "list" else (self,):
             yield node.scalar(f"an entry of {what}"), node
 
@@ -62,22 +62,22 @@ class YamlNode:
         return self.pairs
 
     def entries(self, what: str) -> dict[str, tuple[YamlNode, YamlNode]]:
-        """A mapping by the texts of its keys, which come once each: text -> (key, value)."""
+        """A mapping by the texts of its keys, which must be distinct: text -> (key, value)."""
         result: dict[str, tuple[YamlNode, YamlNode]] = {}
         for key, value in self.rows(what):
             name = key.scalar(f"a key of {what}")
             if name in result:
-                raise key.error(f"{name!r} is there twice in {what}; the first time at {result[name][0].place}")
+                raise key.error(f"{name!r} occurs twice in {what}, first at {result[name][0].place}")
             result[name] = (key, value)
         return result
 
 
 def read_yaml(text: str, place: Place) -> YamlNode:
-    """The outermost node of a document.
+    """Parse a document; returns its root node.
 
     Args:
         text: The document.
-        place: Where it begins. Without a column, its lines and columns are not those of the file.
+        place: Start of the document. Without a column, its lines and columns are not those of the file.
 
     Raises:
         SourceError: If it is not YAML, or empty.
@@ -88,7 +88,7 @@ def read_yaml(text: str, place: Place) -> YamlNode:
         events = yaml.parse(text, Loader=yaml.SafeLoader)
         next(events)
         if isinstance(next(events), yaml.StreamEndEvent):
-            raise SourceError("there is nothing in this document", place=place)
+            raise SourceError("the document is empty", place=place)
         node = _node(events, place)
         next(events)
         if not isinstance(event := next(events), yaml.StreamEndEvent):
@@ -98,17 +98,17 @@ def read_yaml(text: str, place: Place) -> YamlNode:
         raise _unreadable(problem, _place(error.problem_mark, place)) from None
     except (yaml.YAMLError, ValueError, OverflowError) as error:
         raise _unreadable(str(error).partition("\n")[0], place) from None
-    assert node is not None  # A document is not over before it began.
+    assert node is not None  # A document has a root node.
     return node
 
 
 def read_embedded(node: YamlNode, text: str, what: str) -> YamlNode:
-    """The outermost node of the document that is the text of a scalar.
+    """Parse the document that is the text of a scalar; returns its root node.
 
     Args:
         node: The scalar.
-        text: The document that the scalar is in.
-        what: What to call the embedded document.
+        text: The document that contains the scalar.
+        what: Name of the embedded document in messages.
 
     Raises:
         SourceError: If it is not YAML, or empty.
@@ -116,14 +116,14 @@ def read_embedded(node: YamlNode, text: str, what: str) -> YamlNode:
     inner, line = node.scalar(what), node.place.line or 1
     pairs = zip(text.replace("\r\n", "\n").split("\n")[line:], inner.split("\n"), strict=False)
     indents = {len(outer) - len(within) for outer, within in pairs if within.strip() and outer.endswith(within)}
-    # Only in a literal block are the lines of the inner document lines of the outer one.
+    # Only in a literal block do the lines of the inner document correspond to lines of the outer one.
     literal = node.style == "|" and len(indents) == 1
     place = Place(node.place.source, line + 1, indents.pop() + 1) if literal else Place(node.place.source, line)
     return read_yaml(inner, place)
 
 
 def _place(mark: Any, origin: Place) -> Place:
-    """Where in its file a mark of a document that begins at the origin is."""
+    """The location in the file of a mark in a document that begins at the origin."""
     if mark is None or origin.column is None:
         return origin
     return Place(origin.source, (origin.line or 1) + mark.line, origin.column + mark.column)
@@ -134,7 +134,7 @@ def _unreadable(problem: str, place: Place) -> SourceError:
 
 
 def _node(events: Iterator[Any], origin: Place, depth: int = 1) -> YamlNode | None:
-    """The node that comes next; None where a list or a mapping ends."""
+    """Parse the next node; None at the end of a list or a mapping."""
     import yaml
 
     event = next(events)

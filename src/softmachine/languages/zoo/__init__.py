@@ -1,4 +1,4 @@
-"""The zoo: machines that come with softmachine, as ordinary text files with samples of what they do."""
+"""The zoo: sources that ship with softmachine, as ordinary text files with sample runs."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ INDEX = "index.yaml"
 
 @dataclass(frozen=True, kw_only=True)
 class Sample:
-    """One run of a machine.
+    """One run of a source.
 
     Args:
         input: The input, as text.
-        verdict: "accept", "reject" or "halt"; None if the machine does not stop.
-        output: What is on the first tape at the end; None if it is too long to be listed.
-        steps: How many steps are made.
-        max_steps: Where the run is cut off, if the machine does not stop.
+        verdict: "accept", "reject" or "halt"; None if the machine does not halt.
+        output: The contents of the first tape at the end; None if it is too long to be listed.
+        steps: The number of steps.
+        max_steps: The step limit, if the machine does not halt.
     """
 
     input: str
@@ -41,13 +41,13 @@ class Sample:
 
 @dataclass(frozen=True, kw_only=True)
 class Entry:
-    """A machine of the zoo.
+    """A source of the zoo.
 
     Args:
-        name: What to call it at the command line.
-        about: What it does, in one line.
-        file: Its file, from the folder of the zoo on.
-        samples: Some runs of it.
+        name: Its name on the command line.
+        about: A one-line description.
+        file: Its file, relative to the folder of the zoo.
+        samples: Sample runs.
     """
 
     name: str
@@ -56,42 +56,42 @@ class Entry:
     samples: tuple[Sample, ...]
 
     def read(self) -> str:
-        """The text of its file."""
+        """Read the text of its file."""
         return text_of(_folder().joinpath(*self.file.split("/")).read_bytes(), source=self.file)
 
     def load(self) -> Source:
-        """What its file describes."""
+        """Parse its file."""
         return parse(self.read(), source=f"zoo/{self.file}", name=self.name)
 
 
 def entries() -> tuple[Entry, ...]:
-    """All of the zoo, in the order of the index."""
+    """All entries of the zoo, in the order of the index."""
     return tuple(map(_entry, _texts()))
 
 
 def find(name: str) -> Entry | None:
-    """The entry of this name, if there is one."""
+    """The entry with this name, if there is one."""
     return _entry(name) if name in _texts() else None
 
 
 def suggest(name: str) -> tuple[str, ...]:
-    """Names in the zoo that are similar to one that is not there, the most similar first."""
+    """Names in the zoo that are similar to an unknown one, the most similar first."""
     return tuple(get_close_matches(name.lower(), _texts()))
 
 
 @cache
 def _texts() -> dict[str, str]:
-    """The lines of each entry in the index, by name. All of them together take YAML half a second."""
+    """The lines of each entry in the index, by name. Parsing the whole index as YAML takes half a second."""
     index = _folder().joinpath(INDEX).read_text(encoding="utf-8")
     return {text.split()[2]: text for text in re.split("^(?=- name: )", index, flags=re.MULTILINE)[1:]}
 
 
 @cache
 def _entry(name: str) -> Entry:
-    # Imported late because importing yaml takes long.
+    # Imported here because importing yaml is slow.
     import yaml
 
-    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # in C where it is there, which takes a tenth of the time
+    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # the C loader, where available, is ten times as fast
     (fields,) = yaml.load(_texts()[name], Loader=loader)
     return Entry(**{**fields, "samples": tuple(Sample(**sample) for sample in fields["samples"])})
 

@@ -1,7 +1,7 @@
-"""Work over many things, done in parts: here, by processes of this machine, or by those of a cluster.
+"""Parallel map over a range, in this process, in processes of this machine, or on a Dask cluster.
 
-:func:`.in_parts.parts` is the one function over which sweeps run; who works is a :class:`.crew.Crew`, and what was
-done is kept in a :class:`.journal.Journal`, if somebody wants to go on with it later. See ``docs/cluster.md``.
+:func:`.ordered_map.parts` is the map that all sweeps use; a :class:`.executors.Crew` creates the executor, and a
+:class:`.journal.Journal` records finished parts, from which an interrupted sweep resumes. See ``docs/cluster.md``.
 """
 
 from softmachine.support.parallel.executors import Cluster, Crew, Processes, crew_of, hired, hiring

@@ -1,4 +1,4 @@
-"""Who works: processes of this machine, or the workers of a Dask cluster; each is a ``concurrent.futures.Executor``."""
+"""Factories of ``concurrent.futures`` executors: processes of this machine, or the workers of a Dask cluster."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ if TYPE_CHECKING:
     from distributed import Client
 
 ASKED, UNASKED = 0.5, 3.0
-"""So many seconds a sweep is worked on here before others are called, if that is asked for, and if it is not."""
+"""Seconds of work in this process before an executor is started: if workers were requested, and if not."""
 CONNECTING = 10
-"""So many seconds a scheduler has to answer."""
+"""Timeout, in seconds, of the connection to a scheduler."""
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
 
 
 class Crew(ABC):
-    """Who works, if it is not this process alone.
+    """Factory of the executor of a sweep.
 
     Attributes:
-        patience: So many seconds of work are done here first: short work needs nobody else.
-        asked: Whether somebody asked for them; else they are called only where it is worth it.
+        patience: Seconds of work in this process before the executor is started, so that short work needs none.
+        asked: Whether workers were requested explicitly; else they are started only if it pays off.
     """
 
     patience: float
@@ -39,42 +39,42 @@ class Crew(ABC):
     @property
     @abstractmethod
     def size(self) -> int:
-        """How many work at the same time."""
+        """The number of parallel workers."""
 
     @abstractmethod
     def open(self) -> Executor:
-        """Whom parts are handed to.
+        """Start the executor.
 
         Raises:
-            WorkersError: If nobody is there.
+            WorkersError: If there are no workers.
         """
 
     @abstractmethod
     def close(self, executor: Executor) -> None:
-        """Send them home, whatever they are doing."""
+        """Shut the executor down without waiting."""
 
     @abstractmethod
     def lost(self, error: BaseException) -> bool:
-        """Whether an error says that somebody was lost, with the part that he had."""
+        """Whether an error means that a worker was lost, together with its part."""
 
     def require_present(self) -> None:
-        """See that somebody is still there.
+        """Check that the workers are still reachable.
 
         Raises:
-            WorkersError: If not.
+            WorkersError: If they are not.
         """
         return
 
 
 @dataclass(frozen=True)
 class Processes(Crew):
-    """Processes of this machine, a part each at a time.
+    """Processes of this machine; each does one part at a time.
 
-    They are started afresh (spawn), since this one may have threads.
+    They are spawned, not forked, since this process may have threads.
 
     Args:
-        count: How many.
-        asked: Whether somebody asked for them.
+        count: Their number.
+        asked: Whether they were requested explicitly.
     """
 
     count: int
@@ -82,16 +82,16 @@ class Processes(Crew):
 
     @property
     def patience(self) -> float:  # type: ignore[override]
-        """Processes take about a second to start."""
+        """Seconds of work in this process first, since starting processes takes about a second."""
         return ASKED if self.asked else UNASKED
 
     @property
     def size(self) -> int:
-        """How many there are."""
+        """The number of processes."""
         return self.count
 
     def open(self) -> Executor:
-        """A pool of them, all started."""
+        """Start a pool with all its processes."""
         from concurrent.futures import ProcessPoolExecutor
         from multiprocessing import get_context
 
@@ -100,36 +100,36 @@ class Processes(Crew):
             with _undisturbed():
                 for _ in range(self.count):  # a pool starts a process for each task that finds none idle
                     pool.submit(_ready)
-        except BaseException:  # Ctrl-C that has waited, too
+        except BaseException:  # a deferred Ctrl-C, too
             self.close(pool)
             raise
         return pool
 
     def close(self, executor: Executor) -> None:
-        """End them; Python's own way would wait until each has done its part."""
-        workers = dict(vars(executor).get("_processes") or {})  # kill_workers(), from Python 3.14 on
+        """Kill the processes; a plain shutdown would wait for their current parts."""
+        workers = dict(vars(executor).get("_processes") or {})  # kill_workers() in Python 3.14
         executor.shutdown(wait=False, cancel_futures=True)
         for worker in workers.values():
             worker.kill()
 
     def lost(self, error: BaseException) -> bool:
-        """A pool that has lost a process is broken, and all that was handed to it is lost."""
+        """Whether the pool is broken: it has lost a process, and with it all submitted parts."""
         return isinstance(error, BrokenExecutor)
 
 
 @contextmanager
 def _undisturbed() -> Iterator[None]:
-    """Ctrl-C waits, and processes that are started meanwhile never hear of it: not even while they begin.
+    """Defer Ctrl-C, and block it in processes that are started in the block, even during their start-up.
 
-    Python's own way would lose a process if Ctrl-C came between its start and its entry in the pool, and wait for it
-    at the end, for ever. The mask is for the processes, which inherit it; the handler is for this one, where another
-    thread may take the signal.
+    Otherwise a Ctrl-C between the start of a process and its registration in the pool would lose the process, and the
+    pool would wait for it forever. The mask is for the processes, which inherit it; the handler is for this process,
+    where another thread may receive the signal.
     """
-    if threading.current_thread() is not threading.main_thread():  # Ctrl-C is heard by the main thread only
+    if threading.current_thread() is not threading.main_thread():  # only the main thread receives Ctrl-C
         yield
         return
-    heard: list[int] = []
-    handler = signal.signal(signal.SIGINT, lambda number, _: heard.append(number))
+    deferred: list[int] = []
+    handler = signal.signal(signal.SIGINT, lambda number, _: deferred.append(number))
     mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT}) if hasattr(signal, "pthread_sigmask") else None
     try:
         yield
@@ -137,16 +137,16 @@ def _undisturbed() -> Iterator[None]:
         if mask is not None:
             signal.pthread_sigmask(signal.SIG_SETMASK, mask)
         signal.signal(signal.SIGINT, handler)
-    if heard:
+    if deferred:
         signal.raise_signal(signal.SIGINT)
 
 
 def _ready() -> None:
-    """What a pool is asked for first, so that it starts its processes."""
+    """First task of a pool, which makes it start its processes."""
 
 
 def _begin() -> None:
-    """What a process does first: one thread each, Ctrl-C is for who started it, and without that one it ends."""
+    """Initialise a worker process: one thread, Ctrl-C ignored, and exit when the parent ends."""
     for name in THREADS:
         os.environ.setdefault(name, "1")
     signal.signal(signal.SIGINT, signal.SIG_IGN)
@@ -167,7 +167,7 @@ class Cluster(Crew):
     """The workers of a Dask cluster.
 
     Args:
-        address: Where its scheduler listens, such as "tcp://10.0.0.1:8786".
+        address: The address of its scheduler, such as "tcp://10.0.0.1:8786".
     """
 
     address: str
@@ -180,7 +180,7 @@ class Cluster(Crew):
         """The connection to the scheduler.
 
         Raises:
-            UsageError: If Dask is missing, or this is no address, or nobody listens there.
+            UsageError: If Dask is missing, the address is malformed, or no scheduler answers.
             WorkersError: If the cluster has no workers.
         """
         if self._client is None:
@@ -191,7 +191,7 @@ class Cluster(Crew):
                 raise UsageError("a cluster needs Dask", hint="pip install 'softmachine[cluster]'") from None
             try:
                 get_address_host_port(self.address)
-            except ValueError:  # a client that could not even begin to connect takes long to end, and complains
+            except ValueError:  # a client with a malformed address is slow to close and logs errors
                 raise UsageError(
                     f"{self.address!r} is not the address of a scheduler",
                     hint="write it as `dask scheduler` prints it, such as tcp://10.0.0.1:8786",
@@ -208,7 +208,7 @@ class Cluster(Crew):
 
     @property
     def size(self) -> int:
-        """How many parts its workers do at the same time."""
+        """The number of parts that its workers do in parallel."""
         threads = sum(self.client.nthreads().values())
         if not threads:
             self._leave()
@@ -218,26 +218,26 @@ class Cluster(Crew):
         return int(threads)
 
     def open(self) -> Executor:
-        """Dask's own executor; each part is done anew, even if an equal one was lost."""
+        """Dask's executor; parts are impure, so that a part that is submitted again is computed again."""
         executor = self.client.get_executor(pure=False)
         assert isinstance(executor, Executor)
         return executor
 
     def close(self, executor: Executor) -> None:
-        """Take back what they have not done, and leave them to others."""
+        """Cancel pending parts and disconnect."""
         executor.shutdown(wait=False)
         self._leave()
 
     def lost(self, error: BaseException) -> bool:
-        """Dask does parts of a lost worker again by itself, and gives up on one that several were lost with."""
+        """Whether Dask gave up on a part; it retries the parts of a lost worker until several workers are lost."""
         from distributed.scheduler import KilledWorker
 
         return isinstance(error, KilledWorker | CancelledError)
 
     def require_present(self) -> None:
-        """See that the scheduler is still there."""
+        """Check the connection to the scheduler."""
         if self._client is None or self._client.status not in ("running", "connecting"):
-            raise WorkersError(f"the scheduler at {self.address} is gone")
+            raise WorkersError(f"the connection to the scheduler at {self.address} is lost")
 
     def _leave(self) -> None:
         client, self._client = self._client, None
@@ -246,10 +246,10 @@ class Cluster(Crew):
 
 
 def crew_of(workers: int | None, cluster: str | None) -> Crew | None:
-    """Who works: a cluster, so many processes, or (None) this process alone.
+    """Select the executor: a cluster, a number of processes, or None for this process only.
 
     Args:
-        workers: The number of processes; None for as many as there are cores, if the work turns out to be long.
+        workers: The number of processes; None for one per core, if the work turns out to be long.
         cluster: The address of a scheduler.
 
     Raises:
@@ -257,14 +257,14 @@ def crew_of(workers: int | None, cluster: str | None) -> Crew | None:
     """
     if cluster is not None:
         if workers is not None:
-            raise UsageError("--workers is for this machine, --cluster for others: say one of them")
+            raise UsageError("--workers is for this machine, --cluster for others: use only one of them")
         return Cluster(cluster)
     count = _cores() if workers is None else workers
     return None if count <= 1 else Processes(count, asked=workers is not None)
 
 
 def _cores() -> int:
-    """How many cores this process may use."""
+    """The number of cores that this process may use."""
     affinity = getattr(os, "sched_getaffinity", None)
     return len(affinity(0)) if affinity else os.cpu_count() or 1
 
@@ -274,7 +274,7 @@ _hired: ContextVar[Crew | None] = ContextVar("hired", default=None)
 
 @contextmanager
 def hiring(crew: Crew | None) -> Iterator[None]:
-    """Who may be called by what is done inside, where whoever does the work is not asked directly."""
+    """Set the executor factory that sweeps inside the block use."""
     token = _hired.set(crew)
     try:
         yield
@@ -283,5 +283,5 @@ def hiring(crew: Crew | None) -> Iterator[None]:
 
 
 def hired() -> Crew | None:
-    """Who may be called."""
+    """The executor factory set by :func:`hiring`, if any."""
     return _hired.get()

@@ -1,9 +1,8 @@
-"""The journal of a sweep: a file with a line for each part that is done, from which an interrupted sweep goes on.
+"""Journal of a sweep: a file with one line per finished part, from which an interrupted sweep resumes.
 
-The first line says which sweep it is, by which version, of which weights. Each further line is a part, with a digest.
-Only a file that begins as one of ours, about the same sweep, is ever added to; one that is damaged is refused, and left
-as it is. The file is append-only (:class:`softmachine.support.files.Log`): a last line that a crash has torn is
-overwritten.
+The first line identifies the sweep, the version and the weights. Each further line is a part, with a digest. Only a
+journal of the same sweep is appended to; a damaged one is rejected and left unchanged. The file is append-only
+(:class:`softmachine.support.files.Log`): an incomplete last line is overwritten.
 """
 
 from __future__ import annotations
@@ -21,14 +20,14 @@ FORMAT, VERSION = "softmachine-journal", 1
 
 
 class Journal:
-    """What is done of a sweep, kept in a file.
+    """The finished parts of a sweep, stored in a file.
 
     Args:
-        path: The file; it is made if there is none.
-        about: Which sweep it is: whatever its results depend on, by name.
+        path: The file; it is created if missing.
+        about: Identification of the sweep: everything that its results depend on, by name.
 
     Raises:
-        SourceError: If the file is not a journal, or damaged; it names the line.
+        SourceError: If the file is not a journal, or damaged; the message gives the line.
         UsageError: If it is the journal of another sweep, or cannot be written.
     """
 
@@ -45,20 +44,20 @@ class Journal:
 
     @property
     def count(self) -> int:
-        """How many things are done."""
+        """The number of finished items."""
         return sum(part.stop - part.start for part in self.parts.values())
 
     def add(self, part: Part) -> None:
-        """Keep a part; when this returns, it is in the file."""
+        """Append a part; on return, it is on disk."""
         line = {"start": part.start, "stop": part.stop, "seconds": part.seconds, "result": part.result}
         self._log.append(_sealed(line))
 
     def close(self) -> None:
-        """The file is as it should be at any time; nothing more is written."""
+        """Close the file, which is complete at any time."""
         self._log.close()
 
     def _read_parts(self, header: Json) -> None:
-        """Read the lines of the file; all parts are known then."""
+        """Read and validate the lines of the file."""
         number = 0
         for number, line in enumerate(self._log.lines(), 1):
             data = self._read(line, number)
@@ -77,7 +76,7 @@ class Journal:
         if number == 1 and (not isinstance(data, dict) or data.get("format") != FORMAT):
             raise self._foreign()
         if not isinstance(data, dict) or _sealed({k: v for k, v in data.items() if k != "digest"}) != line:
-            raise SourceError("the journal is damaged: this line is not what was written", place=self._at(number))
+            raise SourceError("the journal is damaged: the digest of this line is wrong", place=self._at(number))
         return data
 
     def _require_same(self, found: Json, header: Json) -> None:
@@ -89,14 +88,14 @@ class Journal:
         for name in (*here, *there):
             if there.get(name) != here.get(name):
                 was, now = (_short(each.get(name)) for each in (there, here))
-                hint = "choose another file for it, or ask for the same sweep"
+                hint = "choose another file, or run the same sweep"
                 raise UsageError(f"{self.path} is of another sweep: {name} is {was} there, {now} here", hint=hint)
 
     def _know(self, data: Json, number: int) -> None:
         part = Part(*(data.get(name) for name in ("start", "stop", "seconds", "result")))  # type: ignore[arg-type]
         whole = isinstance(part.start, int) and isinstance(part.stop, int) and 0 <= part.start < part.stop
         if not whole or not isinstance(part.result, dict):
-            raise SourceError("the journal is damaged: this is no part of a sweep", place=self._at(number))
+            raise SourceError("the journal is damaged: this line is not a part of a sweep", place=self._at(number))
         if part.start in self.parts:
             raise SourceError(f"the journal is damaged: number {part.start:,} was done before", place=self._at(number))
         self.parts[part.start] = part
@@ -106,14 +105,14 @@ class Journal:
 
     def _foreign(self) -> SourceError:
         return SourceError(
-            "is not a journal of softmachine, and was left as it is",
+            "is not a journal of softmachine, and was left unchanged",
             place=Place(str(self.path)),
-            hint="choose a name that nothing has",
+            hint="choose a new name",
         )
 
 
 def _sealed(line: Json) -> bytes:
-    """A line of JSON with its own digest."""
+    """Format a line of JSON with its digest."""
     text = json.dumps(line, sort_keys=True)
     sealed = {**line, "digest": sha256(text.encode()).hexdigest()[:32]}
     return json.dumps(sealed, sort_keys=True).encode() + b"\n"

@@ -1,8 +1,8 @@
-"""The one function over which sweeps run: a range is done in parts, and what comes of them is handed out in order.
+"""Ordered parallel map over a range, in parts of adaptive size; the one function that all sweeps use.
 
-The first parts are done here, which is all for short work. They tell how many things make up a part of one to five
-seconds; the rest goes to a crew. Parts come back in any order and are handed out in the order of the range, so that
-whoever joins them gets the same at any number of workers. A part that was lost with its worker is done again.
+The first parts run in this process, which suffices for short work and calibrates the size of parts that take a few
+seconds; the rest is submitted to an executor. Parts finish in any order and are yielded in the order of the range, so
+results do not depend on the number of workers. A part that is lost with its worker is retried.
 """
 
 from __future__ import annotations
@@ -18,18 +18,18 @@ from softmachine.support.parallel.part import Part, Work, done
 from softmachine.support.progress import Tell, nobody
 
 A_WHILE = 2.0
-"""A part should take so many seconds."""
+"""Target seconds per part."""
 WORTH = 5.0
-"""Who was not asked for is called if so many seconds of work are left."""
+"""Minimum seconds of remaining work for which workers that were not requested are started."""
 AHEAD = 4
-"""So many parts a worker are handed out before the first of them is back."""
+"""Parts per worker that are submitted ahead."""
 CHANGE = 4
-"""By this factor parts get larger or smaller, at most."""
+"""Maximum factor by which the size of parts changes."""
 LOSSES = 4
-"""So often workers may be lost in a row, without a part that was done."""
-ALONE = "one process goes on alone"
+"""Maximum consecutive losses per submitted part, without a finished part between them."""
+ALONE = "continuing in one process"
 LOOK = 5.0
-"""After so many seconds of silence it is seen whether anybody is there."""
+"""Seconds without a result after which the workers are checked."""
 
 
 def parts(
@@ -42,20 +42,20 @@ def parts(
     judge: Callable[[int], None] = lambda _: None,
     tell: Tell = nobody,
 ) -> Generator[Part, None, None]:
-    """Do a range in parts, and hand out what comes of them in its order.
+    """Map a function over a range in parts, and yield the results in the order of the range.
 
     Args:
-        here: Does some of it in this process.
-        total: How many things there are; it may be infinite.
-        away: Says what does the same in another process: it travels, so it is made of text and numbers; None if
-            there is no such thing.
-        crew: Who is called if it takes a while.
-        journal: Has what was done before, and keeps what is done now.
-        judge: Is told how many things were done, soon and often while they are done here; it may refuse to go on.
-        tell: Is told if the crew cannot do it and this process goes on alone.
+        here: Processes items in this process.
+        total: The number of items; may be infinite.
+        away: Returns the equivalent of ``here`` for other processes, which must be picklable (text and numbers); None
+            if there is none.
+        crew: Factory of the executor, which is started if the work takes long.
+        journal: Holds earlier results, and records new ones.
+        judge: Called with the number of finished items after each part in this process; it may raise to stop.
+        tell: Called if the workers cannot do the work and this process continues alone.
 
     Raises:
-        WorkersError: If workers are lost again and again, or a cluster makes other weights than these.
+        WorkersError: If workers are repeatedly lost, or a cluster compiles different weights.
     """
     range_ = _Range(total, journal)
     size, count, began = 1, 0, time.perf_counter()
@@ -72,7 +72,7 @@ def parts(
             continue
         work = away()
         if work is None:
-            tell(f"{ALONE}: what it works on cannot be written as text")
+            tell(f"{ALONE}: the source cannot be written as text")
             crew = None
             continue
         try:
@@ -93,7 +93,7 @@ def _is_worth_it(crew: Crew, spent: float, last: Part, total: float) -> bool:
 
 
 class _Range:
-    """A range that is handed out from its beginning on; what a journal has is not done again."""
+    """The remaining range; parts that are in the journal are not computed again."""
 
     def __init__(self, total: float, journal: Journal | None) -> None:
         self.total, self.journal, self.at = total, journal, 0
@@ -101,7 +101,7 @@ class _Range:
         self._starts = sorted(self.known, reverse=True)
 
     def take(self, size: int) -> tuple[int, int] | Part | None:
-        """The next things, so many at most: from where to where, or the part that is known; None if there are none."""
+        """Take at most ``size`` items: their start and stop, or a finished part of the journal; None at the end."""
         start = self.at
         if start >= self.total:
             return None
@@ -115,36 +115,36 @@ class _Range:
         return known
 
     def keep(self, part: Part) -> Part:
-        """The part, after it is in the journal."""
+        """Record a part in the journal; returns it."""
         if self.journal is not None:
             self.journal.add(part)
         return part
 
 
 class _Away:
-    """Parts at work elsewhere.
+    """Submission of parts to an executor, and reordering of the results.
 
     Args:
-        left: What is left of the range.
-        size: How many things make up a part.
-        work: What to do.
-        crew: Who does it.
+        left: The remaining range.
+        size: Items per part.
+        work: The function.
+        crew: Factory of the executor.
     """
 
     def __init__(self, left: _Range, size: int, work: Work, crew: Crew) -> None:
         self.left, self.size, self.work, self.crew = left, size, work, crew
         self.next = left.at
-        self.back: dict[int, Part] = {}  # by their starts: they wait for those before them
+        self.back: dict[int, Part] = {}  # finished parts by start, until those before them are finished
         self.out: dict[Future[Part], tuple[int, int]] = {}
         self.again: list[tuple[int, int]] = []
         self.losses = 0
 
     def parts(self) -> Iterator[Part]:
-        """All that is left, in order."""
-        most, executor = AHEAD * self.crew.size, self.crew.open()
+        """Yield all remaining parts, in order."""
+        limit, executor = AHEAD * self.crew.size, self.crew.open()
         try:
             while True:
-                executor = self._hand_out(executor, most)
+                executor = self._hand_out(executor, limit)
                 while self.next in self.back:
                     part = self.back.pop(self.next)
                     self.next = part.stop
@@ -160,9 +160,9 @@ class _Away:
         finally:
             self.crew.close(executor)
 
-    def _hand_out(self, executor: Executor, most: int) -> Executor:
-        """Give everybody something to do; a pool that is broken is replaced."""
-        while len(self.out) + len(self.back) < most or (self.again and len(self.out) < most):
+    def _hand_out(self, executor: Executor, limit: int) -> Executor:
+        """Submit parts up to the limit; returns the executor, which replaces a broken pool."""
+        while len(self.out) + len(self.back) < limit or (self.again and len(self.out) < limit):
             taken = self.again.pop() if self.again else self.left.take(self.size)
             if taken is None:
                 break
@@ -180,14 +180,14 @@ class _Away:
         return executor
 
     def _take_back(self, future: Future[Part]) -> None:
-        """What came of a part: it is kept, or to be done again if it was lost."""
+        """Collect the result of a part: record it, or retry the part if it was lost."""
         taken = self.out.pop(future)
         try:
             part = future.result()
         except BaseException as error:
             if isinstance(error, ImportError):
                 raise WorkersError(
-                    f"a worker cannot begin: {error}", hint="install softmachine where it runs"
+                    f"a worker cannot start: {error}", hint="install softmachine where it runs"
                 ) from None
             if not self.crew.lost(error):
                 raise
@@ -195,14 +195,14 @@ class _Away:
             return
         self.losses = 0
         self.back[part.start] = self.left.keep(part)
-        wanted = round((part.stop - part.start) * A_WHILE / max(part.seconds, 1e-6))
-        self.size = max(1, min(max(wanted, self.size // CHANGE), self.size * CHANGE))
+        target = round((part.stop - part.start) * A_WHILE / max(part.seconds, 1e-6))
+        self.size = max(1, min(max(target, self.size // CHANGE), self.size * CHANGE))
 
     def _lose(self, taken: tuple[int, int]) -> None:
-        """A part was lost; those with the smallest numbers are done again first.
+        """Queue a lost part for retry; the smallest numbers come first.
 
         Raises:
-            WorkersError: If that happened too often.
+            WorkersError: If there are too many losses.
         """
         self.again.append(taken)
         self.again.sort(reverse=True)
@@ -210,7 +210,7 @@ class _Away:
         if self.losses > LOSSES * AHEAD * self.crew.size:
             first, last = min([*self.again, *self.out.values()])
             raise WorkersError(
-                f"workers are lost again and again, with the part from number {first:,} to number {last - 1:,}",
-                hint="a worker that has not enough memory is ended by the system: try fewer; and a Python script "
-                'that asks for workers keeps its work below `if __name__ == "__main__":`',
+                f"workers are repeatedly lost, with the part from number {first:,} to number {last - 1:,}",
+                hint="the system kills workers that run out of memory: use fewer workers; and a Python script "
+                'that uses workers must be protected by `if __name__ == "__main__":`',
             )

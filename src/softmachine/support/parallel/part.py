@@ -1,4 +1,4 @@
-"""A part of a range, and what came of it."""
+"""Results of parts of a range."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 Json: TypeAlias = dict[str, Any]
-"""What comes of a part, as JSON holds it."""
+"""Result of a part, as JSON data."""
 Work: TypeAlias = Callable[[int, int], Json]
-"""Does the things from one number up to another, which is not among them."""
+"""Processes the items from ``start`` to ``stop - 1``."""
 
 
 @dataclass(frozen=True)
 class Part:
-    """What came of the things from one number up to another, and how many seconds it took."""
+    """Result of the items from ``start`` to ``stop - 1``, with its run time in seconds."""
 
     start: int
     stop: int
@@ -25,11 +25,11 @@ class Part:
 
 
 _one_at_a_time = threading.Lock()
-"""Models that are prepared once in a process are not for several threads, which a worker of a cluster may have."""
+"""Models are prepared once per process and are not thread-safe, and a worker of a cluster may have several threads."""
 
 
 def done(work: Work, start: int, stop: int) -> Part:
-    """Do a part; a process does one at a time."""
+    """Process a part; only one at a time per process."""
     with _one_at_a_time:
         began = time.perf_counter()
         result = work(start, stop)
