@@ -126,7 +126,7 @@ class Fixed(Arithmetic):
         result = np.maximum(x.value, 0)
         one = np.array(
             1 << self.grid.bits, dtype=self.grid.dtype
-        )  # NumPy would choose another dtype for a large Python integer
+        )  # NumPy would infer another dtype
         result[..., steps] = np.where(x.value[..., steps] >= 0, one, 0)
         return Tensor(result)
 
