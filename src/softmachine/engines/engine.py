@@ -1,6 +1,6 @@
 """Interface of an engine: it runs a model on an input and returns tokens in chunks.
 
-Engines are plug-ins: a folder here whose ``run.py`` defines ``ENGINE``, or the entry-point group ``softmachine.engines``.
+Engines are plug-ins: folders here whose ``run.py`` defines ``ENGINE``, or the entry points ``softmachine.engines``.
 """
 
 from __future__ import annotations

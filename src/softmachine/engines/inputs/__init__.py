@@ -34,9 +34,7 @@ def require_choice(*, up_to: int | None, sample: int | None, length: object) -> 
         raise UsageError("choose every input up to a length or random inputs, not both", hint=hint)
     if up_to is not None and length is not None:
         hint = Remedy("leave out --length, or choose random inputs (--sample)", length=None)
-        raise UsageError(
-            f"--length is for random inputs, but every input up to length {up_to} is chosen", hint=hint
-        )
+        raise UsageError(f"--length is for random inputs, but every input up to length {up_to} is chosen", hint=hint)
     if sample is None and length is not None:
         raise _unsaid()
 

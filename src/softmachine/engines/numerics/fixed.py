@@ -124,9 +124,7 @@ class Fixed(Arithmetic):
 
     def activate(self, x: Tensor, steps: Flags) -> Tensor:
         result = np.maximum(x.value, 0)
-        one = np.array(
-            1 << self.grid.bits, dtype=self.grid.dtype
-        )  # NumPy would infer another dtype
+        one = np.array(1 << self.grid.bits, dtype=self.grid.dtype)  # NumPy would infer another dtype
         result[..., steps] = np.where(x.value[..., steps] >= 0, one, 0)
         return Tensor(result)
 
