@@ -94,7 +94,7 @@ class _Rounds:
         return some
 
     def _kept(self, past: Tensor, now: Tensor, period: int) -> Tensor | None:
-        """Return the numbers with bounds that the cycle preserves; None if none are found or a decision is undecided."""
+        """Return the numbers with bounds that the cycle preserves; None if none are found or a step is undecided."""
         assert past.error is not None
         assert now.error is not None
         bound = np.maximum(past.error, now.error)

@@ -59,9 +59,7 @@ def _checked(run: Pass, new: Sequence[str], guesses: Sequence[str]) -> list[str]
     except SoftmachineError:
         if not guesses:
             raise
-        run.rewind(
-            begin
-        )  # One token at a time, so that an error is raised at its token, and only if the run reaches it.
+        run.rewind(begin)  # without a draft, so that an error is raised only if the run reaches its token
         return run.says(new)
     right = next((k for k, guess in enumerate(guesses) if guess != predicted[k]), len(guesses))
     run.rewind(begin + len(new) + right)

@@ -71,7 +71,7 @@ def longest(engine: DenseEngine, count: int, length: int | None) -> float:
 
 
 def _products(block: Block, count: int, pairs: Pairs | None = None) -> int:
-    """Return the number of products of one iteration over ``count`` tokens; ``pairs`` gives the scores of some heads."""
+    """Return the products of one iteration over ``count`` tokens; ``pairs`` gives the scores of some heads."""
     known = pairs or {}
     return sum(
         count * _linear(layer) + sum(known.get(id(head), count**2) * _quadratic(head) for head in layer.heads)

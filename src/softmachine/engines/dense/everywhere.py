@@ -29,7 +29,7 @@ FEW_TIES = 64
 QUERIES = 256
 """Minimal number of queries per chunk of exact scores, which amortises the work per key."""
 SELDOM = 4
-"""Deduplicate keys only if there is at least one query per SELDOM keys."""
+"""Keys are deduplicated only if there is at least one query per this many keys."""
 MOST_NEAR = 1 << 22
 """Limit of pairs of queries and keys kept between iterations; above, only the chosen ones are kept."""
 
