@@ -34,7 +34,7 @@ def tieless(program: Program) -> Program:
     position feature or two. A program without such heads is given back as it is.
 
     Raises:
-        ConstructionError: If a head does not promise the gap of its scores, or no term is known for it; the message names it.
+        ConstructionError: If a head promises no gap of its scores, or no term is known for it; the message names it.
     """
     nodes = list(inputs_first(program.logits.forms))
     if not any(isinstance(node, Attention) and node.weighting.unique for node in nodes):

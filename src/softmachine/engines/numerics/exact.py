@@ -39,7 +39,7 @@ class Exact(Objects):
             root = fmpq(fmpz(square.p).isqrt(), fmpz(square.q).isqrt())
             if root * root != square:
                 raise ConstructionError(
-                    f"a layer norm divides by the square root of {square}, which is irrational",
+                    f"a layer norm divides by the square root of {square}, which is not a rational number",
                     hint=Remedy("use {} or float64", arithmetic="ball"),
                 )
             result[index] = row / root
@@ -73,7 +73,7 @@ class Exact(Objects):
         chosen = self.choose(query, key, bias, visible, Choice.AVERAGE)
         if (chosen != visible).any():
             raise ConstructionError(
-                "softmax of different scores is irrational, so exact arithmetic cannot compute it",
+                "softmax of different scores is not a rational number, so exact arithmetic cannot compute it",
                 hint=Remedy("use {} or float64, or --attention hard", arithmetic="ball"),
             )
         return chosen

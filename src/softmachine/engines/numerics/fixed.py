@@ -93,7 +93,7 @@ class Fixed(Arithmetic):
         reason = f"is not a number of {grid.format}"
         raise UnrepresentableError(
             weight,
-            f"{reason}; the smallest precision with it is {bits}" if bits else f"{reason}, nor of any other F_b",
+            f"{reason}; the smallest precision that has it is {bits}" if bits else f"{reason}, nor of any other F_b",
         )
 
     def operator(self, rows: SparseRows, columns: int, bias: Sequence[Fraction]) -> Map:
