@@ -60,7 +60,7 @@ def test_chapter_8_is_refused_where_a_format_cannot_decide_and_the_head_is_named
 
 def test_int8_holds_integers_and_nothing_else() -> None:
     numbers = Int8()
-    with pytest.raises(PrecisionError, match="1/2 is not an integer"):
+    with pytest.raises(PrecisionError, match="1/2 is not representable in int8"):
         numbers.numbers([[Fraction(1, 2)]])
     with pytest.raises(PrecisionError, match="128 is not representable in int8"):
         numbers.operator([[(0, Fraction(128))]], 1, [Fraction(0)])
