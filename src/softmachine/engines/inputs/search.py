@@ -89,7 +89,7 @@ class Search:
                 yield self._take(group)
 
     def pairs(self) -> Iterator[Group]:
-        """Find all pairs of near misses, in random order, each word in at most one pair.
+        """Find pairs of near misses until all words have been tried; each word is in at most one pair.
 
         Raises:
             UsageError: If there are none.
