@@ -56,7 +56,7 @@ def test_a_run_without_an_input_is_on_the_one_that_the_source_suggests() -> None
 def test_inputs_of_one_length_need_no_bound() -> None:
     assert sm.check("full-adder").inputs == 8
     assert sm.check("full-adder", sample=3).inputs == 3
-    with pytest.raises(UsageError, match="say which inputs"):
+    with pytest.raises(UsageError, match="choose the inputs"):
         sm.check("palindrome")
     with pytest.raises(UsageError, match="none of length 4"):
         sm.check("full-adder", sample=3, length=4)

@@ -24,11 +24,11 @@ def test_every_input_up_to_a_length_or_all_of_the_one_length() -> None:
 def test_what_does_not_say_which_inputs_is_refused() -> None:
     palindrome, adder = sm.compile("palindrome"), sm.compile("full-adder")
     for up_to, sample, length in ((None, None, None), (None, None, 3), (None, 3, None)):
-        with pytest.raises(UsageError, match="say which inputs"):
+        with pytest.raises(UsageError, match="choose the inputs"):
             Sweep.of(palindrome, up_to=up_to, sample=sample, length=length)
-    with pytest.raises(UsageError, match="say which, not both"):
+    with pytest.raises(UsageError, match="random inputs, not both"):
         Sweep.of(palindrome, up_to=3, sample=3, length=None)
-    with pytest.raises(UsageError, match="--length is that of random ones"):
+    with pytest.raises(UsageError, match="--length is for random inputs"):
         Sweep.of(palindrome, up_to=3, sample=None, length=3)
     with pytest.raises(UsageError, match="none up to length 2"):
         Sweep.of(adder, up_to=2, sample=None, length=None)

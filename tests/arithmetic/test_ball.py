@@ -287,7 +287,9 @@ def test_the_same_exact_keys_are_tied_under_an_inexact_query() -> None:
 
 
 def test_scores_that_balls_cannot_tell_apart_are_not_called_a_tie() -> None:
-    with pytest.raises(UndecidedError, match=r"128 bits do not tell .* raise the precision \(ball:256\)") as caught:
+    with pytest.raises(
+        UndecidedError, match=r"128 bits do not determine .* raise the precision \(ball:256\)"
+    ) as caught:
         chosen(Ball(), [1], [0], [Fraction(1, 3)], [Fraction(1, 3)])
     assert (caught.value.candidates, caught.value.tie) == ((1, 2), False)
 

@@ -452,7 +452,7 @@ def test_scores_that_differ_but_round_alike_are_refused(name: str) -> None:
 @pytest.mark.parametrize("name", FORMATS)
 def test_inexact_scores_that_may_be_equal_are_refused(name: str) -> None:
     third = Fraction(1, 3)
-    with pytest.raises(UndecidedError, match="cannot tell whether"):
+    with pytest.raises(UndecidedError, match="cannot decide whether"):
         choose(Float(name), [Fraction(1), Fraction(1)], [[third, 2 * third], [Fraction(1), Fraction(0)]])
 
 

@@ -42,7 +42,7 @@ def test_a_tie_of_logits_is_an_error_and_so_is_what_is_not_a_number() -> None:
     with pytest.raises(UndecidedError, match="equal") as tie:
         plain.largest(Tensor(np.ones((1, 1, 2), np.float32)))
     assert tie.value.tie
-    with pytest.raises(UndecidedError, match="left the range"):
+    with pytest.raises(UndecidedError, match="is outside the range"):
         plain.largest(Tensor(np.array([[[np.nan, 1]]], np.float32)))
 
 
@@ -57,5 +57,5 @@ def test_small_inputs_come_out_right(source: str, attention: str) -> None:
 
 @pytest.mark.parametrize("name", ["float8:plain", "ball:plain", "float32:plane"])
 def test_only_floats_are_plain(name: str) -> None:
-    with pytest.raises(UsageError, match="no arithmetic"):
+    with pytest.raises(UsageError, match="unknown arithmetic"):
         arithmetic(name)

@@ -64,7 +64,7 @@ def test_where_they_are_many_it_says_how_many(cli: Cli, source: str, said: str) 
     called = cli("check", source)
     assert called.status == 2
     assert said in called.err
-    assert "--sample 100 for so many at random, --up-to" in called.err
+    assert "--sample 100 for random inputs, --up-to" in called.err
 
 
 def test_so_many_inputs_that_their_number_is_not_written_out(cli: Cli, tmp_path: Path) -> None:
@@ -79,7 +79,7 @@ def test_a_sample_of_inputs_of_one_length_needs_no_length(cli: Cli) -> None:
     assert cli("check", "koenigsberg", "--sample", 3, "--length", 2).out.startswith("3 inputs, ")
     wrong = cli("check", "koenigsberg", "--sample", 2, "--length", 3)
     assert wrong.status == 2
-    assert "all inputs have length 2, so that there are none of length 3" in wrong.err
+    assert "all inputs have length 2; there are none of length 3" in wrong.err
 
 
 def test_json_is_one_object_with_all_keys(cli: Cli) -> None:
@@ -202,5 +202,5 @@ def test_the_inputs_and_outputs_of_a_circuit_are_told_by_name() -> None:
 
 def test_a_run_that_goes_on_too_long_is_told_so() -> None:
     assert str(Disagreement(("a",), 3, None, "x", ())) == (
-        "input a: the run should end before token 3, but goes on with x"
+        "input a: the run should end before token 3, but continues with x"
     )

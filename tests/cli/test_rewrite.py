@@ -79,7 +79,7 @@ def test_forms_are_named_as_they_are(cli: Cli) -> None:
 def test_words_without_a_length_have_to_be_chosen(cli: Cli) -> None:
     found = cli("rewrite", "Q_a since Q_b", "--as", "unmasked")
     assert found.status == 2
-    assert "say which inputs" in found.err
+    assert "choose the inputs" in found.err
 
 
 def test_what_takes_too_long_is_refused(cli: Cli) -> None:

@@ -324,7 +324,7 @@ def test_all_formats_are_tried_in_a_pipe() -> None:
 def test_verify_compares_every_token(cli: Cli) -> None:
     result = cli("run", "palindrome", "abba", "--verify")
     assert result.status == 0
-    assert "verified: all 17 tokens are the interpreter's" in result.out
+    assert "verified: all 17 tokens agree with the interpreter" in result.out
     data = cli("run", "full-adder", "110", "--verify", "--json").json
     assert (data["verified"], data["differs"]) == (14, False)
 

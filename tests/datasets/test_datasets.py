@@ -157,7 +157,7 @@ def test_splits_by_length_and_fraction() -> None:
         ("Q_a and not Q_a", {"sample": 4, "length": 8, "balance": True}, "only 0 accepted words of length 8 for"),
         ("true", {"up_to": 4, "near_misses": True, "alphabet": "ab"}, "no near misses of length 0 to 4|none"),
         ("full-adder", {"sample": 4, "balance": True}, "'full-adder' neither accepts nor rejects"),
-        ("palindrome", {"sample": 9, "length": 3}, "only 8 words of length 3 for 'palindrome'; wanted: 9"),
+        ("palindrome", {"sample": 9, "length": 3}, "only 8 words of length 3 for 'palindrome'; requested: 9"),
         ("palindrome", {"sample": 10, "length": 3, "balance": True}, "only 4 accepted words of length 3"),
         ("palindrome", {"sample": 3, "length": 3, "near_misses": True}, "come in pairs: 3 is odd"),
         ("palindrome", {"sample": 0, "length": 3}, "'sample': 0 is less than 1"),
@@ -166,7 +166,7 @@ def test_splits_by_length_and_fraction() -> None:
         ("palindrome", {"up_to": 40}, "more than 1,048,576 words of length 0 to 40"),
         ("palindrome", {"up_to": 4, "long_traces": 0.5}, "is for samples"),
         ("palindrome", {"sample": 4, "length": 9, "long_traces": 8}, "between 0 and 1"),
-        ("palindrome", {}, "say which inputs"),
+        ("palindrome", {}, "choose the inputs"),
         ("full-adder", {"sample": 3, "length": 4}, "none of length 4"),
         ("binary-counter", {"up_to": 0, "max_steps": 50}, "on the empty word does not end within 50 steps"),
     ],
@@ -182,7 +182,7 @@ def test_a_search_in_vain_ends(monkeypatch: pytest.MonkeyPatch) -> None:
     rows = sm.dataset("Q_a and not Q_a", sample=10, length=30, alphabet="ab", balance=True)
     with pytest.raises(UsageError, match=r"only 0 accepted words .* were found .* among [\d,]+ words") as found:
         list(rows)
-    assert "ask for fewer" in str(found.value)
+    assert "request fewer" in str(found.value)
 
 
 def test_runs_that_do_not_end_are_refused_or_left_out_and_counted(tmp_path: Path) -> None:

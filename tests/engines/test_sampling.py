@@ -67,10 +67,10 @@ def test_the_limit_is_that_of_a_decided_run() -> None:
 
 
 def test_models_without_a_next_token_are_refused() -> None:
-    with pytest.raises(UsageError, match="answers at once"):
+    with pytest.raises(UsageError, match="is an encoder, which has no next token"):
         sample(model_of("Q_a since Q_b"), "ab")
     summary = sm.compile("palindrome", theorem="chapter-8-summary")
-    with pytest.raises(UsageError, match="may go on from summaries"):
+    with pytest.raises(UsageError, match="decode from summaries"):
         sample(summary, "ab")
 
 

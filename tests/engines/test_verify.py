@@ -142,7 +142,7 @@ def test_fixed_point_that_is_too_small_is_told_and_what_would_do() -> None:
     run = sm.run("palindrome", "ab", arithmetic="fixed:3")
     assert (run.verdict, run.differs) == ("accept", True)
     assert run.difference == Difference(3, "(after a,b,R)", "(want a,_,L)")
-    assert run.notes[-1] == "fixed:4 does on this input"
+    assert run.notes[-1] == "fixed:4 agrees on this input"
     enough = sm.run("palindrome", "ab", arithmetic="fixed:4")
     assert (enough.verdict, enough.differs, enough.verified) == ("reject", False, len(enough.tokens))
     assert not enough.notes

@@ -4,7 +4,7 @@ Follows the signals from the tokens to the logits. A head whose scores have a ga
 (Lemmas 6, 7 and 33); one that takes a mean of tied keys whose scores have errors also weighs these unevenly (the tie
 bound, :mod:`.ties`); feed-forward units and affine maps pass errors on, at most by their weights (biases cancel in
 differences); a rounding gadget takes away an error of at most 1/4 (Lemma 9). Bounds are for the worst case over all
-positions and all words, so that they hold for words nobody tried.
+positions and all words, so that they hold for untested words, too.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _UP = 1 + 2.0**-40
 """Bounds are computed in floats; this makes up for their rounding."""
 
 _DEEP = 700.0
-"""The exponential of minus this is the smallest number that weights are told from."""
+"""The exponential of minus this is the smallest weight that is distinguished from 0."""
 
 LEMMAS = {Fall.FLAT: "Lemma 33", Fall.LINEAR: "Lemma 6", Fall.QUADRATIC: "Lemma 7"}
 """What bounds the weight on wrong keys. Lemma 8 makes scores that fall as Lemma 6 wants, by a term that breaks ties."""
@@ -41,7 +41,7 @@ EXACT = "exact"
 
 @dataclass(frozen=True)
 class HeadRow:
-    """What the budget says of one head.
+    """The error budget of one head.
 
     Args:
         head: Its name.
@@ -113,7 +113,7 @@ def budget(program: Program, length: int, sharpness: int) -> Budget:
 
     Args:
         program: The signals, with gaps promised at every head.
-        length: n: inputs have at most so many positions after position 0, if it is not padding that decides.
+        length: n: the largest number of positions after position 0, if the program is not padded.
         sharpness: The scale of each head is this, divided by the head's gap; heads that take means of keys whose scores
             have errors may have less, see :func:`.ties.sharpness_for_ties`.
     """
@@ -320,7 +320,7 @@ class _Ledger:
         return lambda scaled: min(1.0, sum(2 * _fallen(scaled * k * k) for k in self.near(scaled)) + self.far)
 
     def near(self, scaled: float) -> range:
-        """The distances of keys whose weights are told from 0."""
+        """The distances of keys whose weights are distinguished from 0."""
         return range(1, min(self.positions, math.isqrt(int(_DEEP / scaled))) + 1)
 
     @property

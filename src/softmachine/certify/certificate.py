@@ -33,18 +33,18 @@ MOST = 4096
 MANY = 100_000
 """Certificates for shorter lengths take no time worth mentioning."""
 TRIED = 1_000
-"""A gap is looked up at so many positions, to see how long that takes."""
+"""Positions at which a gap is looked up to measure the time."""
 TURN, TURN_BYTES = 1e-3, 100
 """What a turn of a loop takes: seconds and bytes, about."""
 
 
 @dataclass(frozen=True)
 class Certificate(Budget):
-    """For every input up to a length, the softmax transformer gives what the hard one gives: the budget says why.
+    """For every input up to a length, the softmax transformer decides as the hard one does; the budget is the proof.
 
     Args:
-        length: Inputs have at most so many positions after position 0.
-        sharpness: The scale of a head is this, divided by the gap of its scores; or less, and then its row says so.
+        length: The largest number of positions after position 0.
+        sharpness: The scale of a head is this, divided by the gap of its scores; or less, as its row shows.
         theorem: What Theorem 26 would ask for, from the weights alone.
         gap: The smallest gap of any head at this length; None if no head chooses.
         hard: The digest of the weights with hard attention.
@@ -140,7 +140,7 @@ def certify(program: Program, length: int, sharpness: int | None = None) -> Cert
     """The certificate for a program; without a sharpness, for the smallest that does and that the program wants.
 
     Raises:
-        ConstructionError: If no sharpness up to the largest one does; it says at which head the budget breaks.
+        ConstructionError: If no sharpness up to the largest one does; the message names the head where it breaks.
     """
     if length < 0:
         raise UsageError(f"there is no input of length {length}")
@@ -169,7 +169,7 @@ def _allow(program: Program, length: int) -> None:
     """Gaps that are not monotone are looked up at every position, and loops are followed turn by turn.
 
     Raises:
-        EffortError: If there are so many that it takes too long, and nobody said yes.
+        EffortError: If it takes too long, and expensive work is not allowed.
     """
     if length < MANY:
         return
@@ -217,7 +217,7 @@ def with_softmax(program: Program, sharpness: int, own: Mapping[Node, Fraction] 
         own: but for these.
 
     Raises:
-        ConstructionError: If a head has a temperature already; it says which.
+        ConstructionError: If a head has a temperature already; the message names it.
     """
     program = tieless(program)
 

@@ -3,8 +3,8 @@
 The gap γ(n) and the margin of the logits come from running every input up to the length, if they are few
 (:mod:`.observed`); else from denominators (:mod:`.grids`), where the weights allow it. Leftmost- and rightmost-hard
 heads get a term that breaks ties (Lemma 8, :mod:`.untied`). In the first case the temperature is the mildest with which
-every input comes out the same; in the second it is Theorem 26's. Where neither is possible, it is said which head is
-why.
+every input comes out the same; in the second it is Theorem 26's. Where neither is possible, the
+message names the head that prevents it.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from softmachine.transformer.digest import digest
 from softmachine.transformer.weights import Head, Layer, Transformer
 
 MOST_INPUTS = 2_000
-"""So many inputs are all run; of more, denominators must tell."""
+"""Limit of the number of inputs that are all run; above, the bounds come from denominators."""
 MOST_SHARPNESS = 4096
 """No scaled gap larger than this is tried on every input; float64 has no use for one above 745."""
 
@@ -58,10 +58,10 @@ class WeightCertificate:
 
     Args:
         length: n: inputs have at most n+1 positions.
-        inputs: How many inputs there are, if all were run; None if denominators told.
+        inputs: How many inputs there are, if all were run; None if the bounds come from denominators.
         rows: The heads.
         largest: x_max(n), the largest entry of an initial activation, and at least 1.
-        margin: By how much the largest logit exceeds the others, where it does; at least, if denominators told.
+        margin: By how much the largest logit exceeds the others, where it does; a lower bound if from denominators.
         sharpness: The scale of a head is this, divided by its gap.
         theorem: What Theorem 26 asks for.
         why: Why it does not hold; None if it does.
@@ -154,12 +154,12 @@ def certify_weights(
 
     Args:
         transformer: The weights.
-        length: n: inputs have up to n+1 positions, and are told n, the number of the last one.
+        length: n: inputs have up to n+1 positions, and n, the index of the last one, is given to the model.
         sharpness: The scaled gap of every head; by default the smallest that is found, or Theorem 26's.
         inputs: From a length to all inputs of it; by default all sequences over the vocabulary.
 
     Raises:
-        ConstructionError: If no gap is known, or softmax cannot take the place of a head; it says which.
+        ConstructionError: If no gap is known, or softmax cannot replace a head; the message names it.
     """
     return _Softening(transformer, length, inputs).certificate(sharpness)
 
@@ -170,7 +170,7 @@ def soften_weights(
     """The softmax transformer, and the certificate that it decides as the hard one does; see :func:`certify_weights`.
 
     Raises:
-        ConstructionError: If no temperature, or not this one, is certified; it says why.
+        ConstructionError: If no temperature, or not this one, is certified; the message gives the reason.
     """
     softening = _Softening(transformer, length, inputs)
     certificate = softening.certificate(sharpness)
@@ -188,7 +188,7 @@ class _Softening:
         require_hard(transformer)
         self.hard, self.length = transformer, length
         self.inputs = inputs or all_sequences(transformer)
-        _ = self.found  # or a refusal, which says more than the next line would
+        _ = self.found  # raises an error with a better message than the next line would
         self.kinds = {head: self._kind(head) for head in transformer.heads}
         self.slopes = {
             head: slope(head, self.found[head] or Fraction(1), length)
@@ -334,9 +334,9 @@ def largest_entry(transformer: Transformer, length: int) -> Fraction:
     """x_max(n): the largest entry of an initial activation of an input up to this length, and at least 1."""
     tokens = [dict(row) for row in transformer.embedding.rows]
     rows = list(zip(transformer.features, transformer.position_embedding.rows, strict=True))
-    told = any(feature.needs_length for feature in transformer.features)
+    reads_length = any(feature.needs_length for feature in transformer.features)
     largest = Fraction(1)
-    for n in range(length + 1) if told else [length]:
+    for n in range(length + 1) if reads_length else [length]:
         for i in range(n + 1):
             placed = [Fraction(0)] * transformer.width
             for feature, row in rows:

@@ -3,7 +3,7 @@
 Tokens and position features have denominators; affine maps multiply them, ReLU keeps them, a mean over m keys
 multiplies them by m. So two scores that differ do so by at least 1/D, and so do two logits. That bounds the gap γ(n) of
 every unique-hard head, at any length and without running a single input. A mean over keys that tie, of scores that may
-have errors, is what it cannot bound: no grid tells whether two scores tie.
+have errors, is what it cannot bound: no denominator determines whether two scores tie.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class Gaps:
         length: n: inputs have n+1 positions.
 
     Raises:
-        ConstructionError: If no bound is known; it says for which head or unit.
+        ConstructionError: If no bound is known; the message names the head or unit.
     """
 
     def __init__(self, transformer: Transformer, length: int) -> None:

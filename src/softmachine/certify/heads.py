@@ -32,7 +32,7 @@ def require_hard(transformer: Transformer) -> None:
     """See that every head has hard attention, or is uniform.
 
     Raises:
-        ConstructionError: If one has a temperature already; it says which.
+        ConstructionError: If one has a temperature already; the message names it.
     """
     for head in transformer.heads:
         if not head.weighting.hard and not uniform(head):

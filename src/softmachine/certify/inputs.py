@@ -1,4 +1,4 @@
-"""All inputs of a model, as sequences of so many positions: what its codec puts to it, not every sequence of tokens."""
+"""All inputs of a model with a given number of positions: the prompts of its codec, not every sequence of tokens."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ def _runs(model: Model, n: int) -> Iterator[tuple[str, ...]]:
     codec, found = model.codec, dict[tuple[str, ...], None]()
     for length in range(n + 2):
         for word in codec.words(length):
-            said = (token or "" for token in codec.expected(word, n + 1))
-            sequence = (*codec.prompt(word).tokens, *said)[: n + 1]
+            output = (token or "" for token in codec.expected(word, n + 1))
+            sequence = (*codec.prompt(word).tokens, *output)[: n + 1]
             if len(sequence) == n + 1:
                 found[sequence] = None
     yield from found

@@ -1,7 +1,7 @@
 """Up to which length a float format runs a softmax model rightly, as measured on random inputs.
 
-Two things are measured: where the answers of the plain format, as any software would compute them, go wrong; and where
-its error bounds no longer prove them right, which is earlier.
+Two lengths are measured: where the answers of the plain format, as any software would compute them, become wrong; and
+where its error bounds no longer prove them correct, which is earlier.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from softmachine.support.estimates import SOON, Estimate, allow
 from softmachine.support.progress import Tell, nobody
 
 SAMPLES = 5
-"""So many random inputs of each length are tried."""
+"""Random inputs per length."""
 TWICE_AS_LONG = 4
-"""So many times longer it takes, at least, to read what is twice as long."""
+"""Factor of the time for twice the length, at least."""
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,7 @@ def measure(model: Model, arithmetic: str, up_to: int, tell: Tell = nobody) -> M
     """Measure a format on a model; arithmetics other than floats have nothing plain about them.
 
     Raises:
-        EffortError: Where the next length would take too long, and nobody said yes.
+        EffortError: Where the next length would take too long, and expensive work is not allowed.
     """
     plain = f"{arithmetic}:plain" if f"{arithmetic}:plain" in FORMATS else arithmetic
     holds_to, fails_at, reason = _search(model, plain, up_to, tell)

@@ -1,7 +1,7 @@
 """Every input up to a length, run exactly: the gaps of all heads, ties, and the margin of the logits.
 
-Lemma 24 says that a uniform-tieless transformer has a gap γ(n) at every length, since there are finitely many inputs of
-it. Here they are all run.
+By Lemma 24 of Yang et al. 2024, a uniform-tieless transformer has a gap γ(n) at every length, since there are finitely
+many inputs of it. Here they are all run.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from softmachine.transformer.weights import Head, Transformer
 Inputs = Callable[[int], Iterator[tuple[str, ...]]]
 """From a length n to the sequences of n+1 positions, all of one shape, that there are."""
 TOGETHER = 128
-"""So many sequences are run at a time."""
+"""Sequences per batch."""
 
 
 @dataclass

@@ -37,7 +37,7 @@ def draw(name: str, prove: Callable[[int, int | None], Certificate], length: int
                 proofs[part] = prove(part, None)
         for (part, proof), style in zip(proofs.items(), styles(len(proofs)), strict=True):
             scales = range(1, proof.sharpness + 6)
-            # Where the budget breaks, nothing is certified: the margin is drawn as 0, whatever the bound says.
+            # Where the budget breaks, nothing is certified: the margin is drawn as 0, whatever the bound is.
             margins = [max(prove(part, scale).margin, 0.0) for scale in scales]
             left.plot(scales, margins, label=f"length {part}, from {proof.sharpness} on", **style)
         left.set_xlabel("scale · gap (inverse temperature)")

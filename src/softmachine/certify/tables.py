@@ -57,8 +57,8 @@ def to_latex(certificate: Certificate) -> str:
     """A ``tabular`` that needs no package, with what is certified in its last line."""
     head, *rows = certificate.table
     lines = [" & ".join(map(_escaped, cells)) for cells in rows]
-    says = f"\\multicolumn{{{len(head)}}}{{l}}{{{_escaped(f'{certificate.claim}; {certificate.result}')}}}"
-    parts = [" & ".join(head), r"\hline", *lines, r"\hline", says]
+    caption = f"\\multicolumn{{{len(head)}}}{{l}}{{{_escaped(f'{certificate.claim}; {certificate.result}')}}}"
+    parts = [" & ".join(head), r"\hline", *lines, r"\hline", caption]
     body = "\n".join(part if part.startswith(r"\hline") else rf"{part} \\" for part in parts)
     return f"\\begin{{tabular}}{{rllllrr}}\n\\hline\n{body}\n\\hline\n\\end{{tabular}}\n"
 

@@ -19,7 +19,7 @@ from softmachine.transformer.weights import AffineMap, Layer, Matrix, Transforme
 
 @dataclass(frozen=True)
 class Theorem26:
-    """What Theorem 26 says of a transformer and a length.
+    """The bound of Theorem 26 for a transformer and a length.
 
     Args:
         sharpness: The scaled gap g/τ that the theorem asks for.

@@ -34,23 +34,23 @@ def tieless(program: Program) -> Program:
     position feature or two. A program without such heads is given back as it is.
 
     Raises:
-        ConstructionError: If a head does not say what gap its scores have, or no term is known for it; it says which.
+        ConstructionError: If a head promises no gap of its scores, or no term is known for it; the message names it.
     """
     nodes = list(inputs_first(program.logits.forms))
     if not any(isinstance(node, Attention) and node.weighting.unique for node in nodes):
         return program
-    told = program.positions is None and any(map(_knows_length, nodes))
+    reads_length = program.positions is None and any(map(_knows_length, nodes))
 
     def without_ties(_: Node, node: Node) -> Node:
         if not isinstance(node, Attention) or not node.weighting.unique:
             return node
-        return _by_length(node) if told else _by_position(node, program.positions)
+        return _by_length(node) if reads_length else _by_position(node, program.positions)
 
     return replace(program, logits=rewritten(program.logits, without_ties))
 
 
 def _knows_length(node: Node) -> bool:
-    """Whether only an encoder, which is told its length, can compute it."""
+    """Whether only an encoder, which reads its length, can compute it."""
     match node:
         case Attention():
             return not node.mask.causal

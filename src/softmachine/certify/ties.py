@@ -32,7 +32,7 @@ from fractions import Fraction
 Tail = Callable[[float], float]
 """From a scaled gap λ(g - 2δ) to a bound of the weight on keys that do not tie."""
 USELESS = 0.5
-"""A bound of a mean, per difference of its values, that says too little."""
+"""A bound of a mean, per difference of its values, that is too weak to use."""
 
 
 def uneven(doubt: float) -> float:

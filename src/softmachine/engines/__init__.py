@@ -1,1 +1,1 @@
-"""How weights run: the dense engine is the referee."""
+"""Engines that run compiled weights; the dense engine is the reference for the others."""

@@ -24,32 +24,32 @@ from softmachine.support.text import many
 from softmachine.theorems.codec import AnsweringCodec, Codec, DecoderCodec, Prompt, SegmentedCodec
 
 BATCH = 2048
-"""So many words go through an encoder at a time."""
+"""Words per batch of an encoder."""
 MOST_SCORES = 2**22
-"""So many scores of a head are computed at a time, at most."""
+"""Upper limit of the scores of a head per batch."""
 LONGEST = 60
-"""So many characters of an input are shown."""
+"""Characters of an input in messages."""
 LISTED = 20
-"""So many disagreements are listed in notebooks."""
+"""Disagreements listed in notebooks."""
 _ANYTHING, _UNSAID = -1, -2
 PIECE = 256
-"""So many tokens are read at a time."""
+"""Tokens per pass of a decoder."""
 
 
 @dataclass(frozen=True)
 class Disagreement:
-    """An input on which the model and the interpreter part.
+    """An input on which the model and the reference interpreter disagree.
 
     Args:
         word: The input.
-        step: The number of the first token that differs.
-        expected: The interpreter's token there, None if its run has ended, or if the model gave no answer at all.
-        found: The model's token, None if it could not go on.
-        before: The tokens that both agree on.
-        reason: Why the model could not go on, if it could not.
-        names: What the symbols of the input are called, if they have names.
-        place: What the first difference is about, if not a token of a run.
-        text: The input as it is written at the command line.
+        step: The index of the first token that differs.
+        expected: The interpreter's token there; None if its run has ended or the model gave no answer at all.
+        found: The model's token; None if the model raised an error.
+        before: The tokens before, which agree.
+        reason: The error of the model, if any.
+        names: The names of the input symbols, if they have names.
+        place: A description of the position of the first difference, if it is not a token of a run.
+        text: The input as written on the command line.
     """
 
     word: Word
@@ -63,7 +63,7 @@ class Disagreement:
     text: str = ""
 
     def to_json(self) -> dict[str, object]:
-        """As plain data."""
+        """Convert to plain data."""
         return {
             "word": self.text,
             "step": self.step,
@@ -87,21 +87,21 @@ class Disagreement:
         if self.expected is None and self.found is None:
             return f"the model cannot answer: {self.reason}"
         if self.expected is None:
-            return f"the run should end before {what}, but goes on with {self.found}"
-        found = f"but is {self.found}" if self.found else f"but the model cannot go on: {self.reason}"
+            return f"the run should end before {what}, but continues with {self.found}"
+        found = f"but is {self.found}" if self.found else f"but the model cannot continue: {self.reason}"
         return f"{what} should be {self.expected}, {found}"
 
 
 @dataclass(frozen=True)
 class Report:
-    """What a check found.
+    """The result of a check.
 
     Args:
-        inputs: How many inputs were tried.
-        tokens: How many tokens were compared.
+        inputs: The number of inputs.
+        tokens: The number of compared tokens.
         disagreements: The inputs on which the model is wrong.
-        seconds: How long it took.
-        notes: What every answer from the model has to say.
+        seconds: The duration.
+        notes: The model's notes.
         broken_promise: The promise of the theorem about its signals that does not hold, with the input.
     """
 
@@ -114,14 +114,14 @@ class Report:
 
     @property
     def holds(self) -> bool:
-        """Whether the model agreed on every input, and no promise was found broken."""
+        """Whether the model agreed on every input and no broken promise was found."""
         return not self.disagreements and self.broken_promise is None
 
     def __bool__(self) -> bool:
         return self.holds
 
     def to_json(self, most: int | None = None) -> dict[str, object]:
-        """As plain data, with all disagreements or the first so many."""
+        """Convert to plain data, with all disagreements or the first ``most``."""
         return {
             "holds": self.holds,
             "inputs": self.inputs,
@@ -134,7 +134,7 @@ class Report:
         }
 
     def joined(self, other: Report) -> Report:
-        """What was found on these inputs and on those that came after them."""
+        """Combine this report with that of further inputs."""
         return replace(
             self,
             inputs=self.inputs + other.inputs,
@@ -152,10 +152,10 @@ class Report:
 
     def __str__(self) -> str:
         found = many(len(self.disagreements), "disagreement") if self.disagreements else "no disagreement"
-        said = "".join(f"; {note}" for note in self.notes)
+        notes = "".join(f"; {note}" for note in self.notes)
         if self.broken_promise:
-            said += f"\nbroken promise: {self.broken_promise}"
-        return f"{many(self.inputs, 'input')}, {many(self.tokens, 'token')}, {found} ({self.seconds:.1f} s){said}"
+            notes += f"\nbroken promise: {self.broken_promise}"
+        return f"{many(self.inputs, 'input')}, {many(self.tokens, 'token')}, {found} ({self.seconds:.1f} s){notes}"
 
 
 def check_words(
@@ -165,10 +165,11 @@ def check_words(
     arithmetic: str | Arithmetic | DenseEngine = "float64",
     max_steps: int = 10_000,
 ) -> Report:
-    """Compare, token for token, with what the reference interpreter says; runs longer than ``max_steps`` up to there.
+    """Compare the model's output with the reference interpreter's, token for token; runs are cut at ``max_steps``.
 
-    The model reads the interpreter's tokens and must predict each of them from those before, which holds exactly if it
-    produces them by itself. Who checks often gives an engine that has its weights, in place of the arithmetic.
+    The model reads the interpreter's tokens and must predict each of them from those before (teacher forcing), which
+    holds if and only if it generates them by itself. To check repeatedly, pass an engine with prepared weights in place
+    of the arithmetic.
     """
     codec = model.codec
     engine = arithmetic if isinstance(arithmetic, DenseEngine) else DenseEngine(model.weights, arithmetic)
@@ -195,12 +196,12 @@ def check_words(
 
 
 def _together(positions: int) -> int:
-    """How many sequences of so many positions are read at once."""
+    """Return the batch size for sequences of this many positions."""
     return max(1, min(BATCH, MOST_SCORES // max(1, positions) ** 2))
 
 
 def _batches(words: Iterable[Sequence[str]], most: Callable[[Word], int]) -> Iterator[list[Word]]:
-    """The words in batches of one length each, without changing their order; ``most`` says how many go together."""
+    """Batch consecutive words of one length, in the given order; ``most`` returns the batch size for a word."""
     for _, alike in groupby(map(tuple, words), len):
         rest = iter(alike)
         for word in rest:
@@ -214,7 +215,7 @@ def _compare_run(
     expected: Sequence[str | None],
     careful_from: int | None = None,
 ) -> Disagreement | None:
-    """The first token that differs, if any; from ``careful_from`` on the tokens are read one by one."""
+    """Return the first token that differs, if any; tokens from index ``careful_from`` are read one by one."""
     comparison = Comparison(in_pieces(expected))
     try:
         for token in continuation(engine, prompt, _known(expected[:-1]), PIECE, careful_from):
@@ -223,7 +224,7 @@ def _compare_run(
                 return _disagreement(word, comparison.difference, expected)
     except SoftmachineError as error:
         agreed = comparison.agreed
-        if careful_from is None:  # A whole piece failed: go through it again, to say where.
+        if careful_from is None:  # A whole piece failed: repeat it token by token to locate the error.
             return _compare_run(engine, word, prompt, expected, careful_from=agreed)
         return Disagreement(word, agreed, expected[agreed], None, _known(expected[:agreed]), str(error))
     return None
@@ -237,24 +238,24 @@ def _disagreement(word: Word, found: Difference, before: Sequence[str | None]) -
 def _compare_segments(
     engine: DenseEngine, codec: SegmentedCodec[Source], word: Word, max_steps: int, positions: int | None
 ) -> Disagreement | None:
-    """The first token that differs, if any, in any segment; a segment that does not fit its positions is one too."""
+    """Return the first token that differs in any segment, if any; a segment that exceeds the context differs, too."""
     before: list[str] = []
-    for prompt, said in codec.expected_segments(word, max_steps):
-        fits = said if positions is None else said[: max(positions - len(prompt.tokens), 0)]
+    for prompt, expected in codec.expected_segments(word, max_steps):
+        fits = expected if positions is None else expected[: max(positions - len(prompt.tokens), 0)]
         problem = _compare_run(engine, word, prompt, fits) if fits else None
-        if problem is None and len(fits) < len(said):
-            reason = f"the run does not fit into the {positions} positions that the model was made for"
-            problem = Disagreement(word, len(fits), said[len(fits)], None, fits, reason)
+        if problem is None and len(fits) < len(expected):
+            reason = f"the run does not fit into the {positions} positions that the model was compiled for"
+            problem = Disagreement(word, len(fits), expected[len(fits)], None, fits, reason)
         if problem is not None:
             return replace(problem, step=len(before) + problem.step, before=(*before, *problem.before))
-        before += said
+        before += expected
     return None
 
 
 def _compare_answers(
     engine: DenseEngine, codec: Codec[Source], batch: list[Word], expected: Sequence[Sequence[str | None]]
 ) -> Iterator[Disagreement]:
-    """For each word that an encoder gets wrong, the first position where it does."""
+    """Yield the first wrong position of each word on which an encoder is wrong."""
     prompts = codec.prompts_together(batch)
     outputs = engine.transformer.outputs
     try:
@@ -262,12 +263,12 @@ def _compare_answers(
     except SoftmachineError as error:
         if len(batch) == 1:
             yield Disagreement(batch[0], 0, None, None, (), str(error), _names(codec))
-        else:  # Some word of the batch cannot be decided: say which.
-            for word, wanted in zip(batch, expected, strict=True):
-                yield from _compare_answers(engine, codec, [word], [wanted])
+        else:  # The output on some word of the batch is undecided: find which.
+            for word, answers in zip(batch, expected, strict=True):
+                yield from _compare_answers(engine, codec, [word], [answers])
         return
     for k in _differing(outputs, expected, found):
-        word, answers = batch[k], [outputs[said] for said in found[k]]
+        word, answers = batch[k], [outputs[output] for output in found[k]]
         difference = first_difference(expected[k], answers)
         if difference:
             place = difference.position
@@ -278,8 +279,8 @@ def _compare_answers(
 def _differing(
     outputs: Sequence[str], expected: Sequence[Sequence[str | None]], found: NDArray[np.intp]
 ) -> NDArray[np.intp]:
-    """Which sequences said something else than is expected, somewhere where it matters."""
-    if any(len(wanted) != found.shape[1] for wanted in expected):
+    """Return the sequences whose output differs from a constrained expected output at some position."""
+    if any(len(answers) != found.shape[1] for answers in expected):
         return np.arange(len(found))
     number = _Numbers({output: k for k, output in enumerate(outputs)} | {None: _ANYTHING})
     codes = np.fromiter(map(number.__getitem__, chain.from_iterable(expected)), dtype=np.intp, count=found.size)
@@ -288,19 +289,19 @@ def _differing(
 
 
 class _Numbers(dict[str | None, int]):
-    """The numbers of outputs; of what no output is, one that nothing has."""
+    """Indices of outputs; a token that is not an output has an index that no output has."""
 
     def __missing__(self, token: str | None) -> int:
         return _UNSAID
 
 
 def _names(codec: Codec[Source]) -> tuple[str, ...]:
-    """What the symbols of an input are called, if they have names."""
+    """Return the names of the input symbols, if they have names."""
     return codec.interface().inputs if isinstance(codec, AnsweringCodec) else ()
 
 
 def _answer_at(codec: Codec[Source], position: int, token: str) -> str:
-    """What an answer is about: an output, an input, or a symbol."""
+    """Describe the position of an answer: an output, an input, or a symbol."""
     interface = codec.interface() if isinstance(codec, AnsweringCodec) else None
     outputs = {place: name for name, place in interface.outputs} if interface else {}
     if position in outputs:

@@ -1,6 +1,6 @@
-"""What an engine is: it takes a model and an input, and lets the run go on, piece by piece.
+"""Interface of an engine: it runs a model on an input and returns tokens in chunks.
 
-Engines are found: a folder here whose ``run.py`` has an ``ENGINE``, or the entry-point group ``softmachine.engines``.
+Engines are plug-ins: folders here whose ``run.py`` defines ``ENGINE``, or the entry points ``softmachine.engines``.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from softmachine.support.plugins import Shelf
 from softmachine.theorems.codec import Codec, Prompt, SegmentedCodec
 
 MOST_TRIED = 1_000_000
-"""So many steps the interpreter makes at most, to find out what length a run would need."""
+"""Step limit of the interpreter when it determines the context that a run needs."""
 
 
 def require_comparable(*, verify: bool, checked: bool) -> None:
@@ -114,11 +114,11 @@ class Execution(Protocol):
 
     @property
     def tokens(self) -> Sequence[str]:
-        """What was said up to now: a decoder's tokens, an encoder's output at every position."""
+        """The output up to now: a decoder's tokens, or an encoder's output at every position."""
 
     @property
     def segments(self) -> Sequence[int]:
-        """How many tokens the context of each segment has, if the model goes on from summaries."""
+        """The number of tokens in the context of each segment, if the model decodes from summaries."""
 
     @property
     def size(self) -> int:
@@ -152,7 +152,7 @@ class Engine:
 
     Args:
         name: What the command line calls it.
-        start: From a task, an arithmetic and what was said before (by another engine) to a run.
+        start: From a task, an arithmetic and the tokens emitted before (by another engine) to a run.
         resume: From a task and a saved run to a run; None if it saves none.
         require_free: Complains if a file is there that saving a run, None if it is not made yet, would destroy.
         quick: Whether a task takes it about as long at every position, however many there are.

@@ -34,9 +34,9 @@ class Run:
         arithmetic: The arithmetic it ran in.
         engine: The engine it ran on.
         seconds: How long it took.
-        segments: How many tokens the context of each segment had, if the model goes on from summaries.
+        segments: The number of tokens in the context of each segment, if the model decodes from summaries.
         notes: What else there is to say, one sentence each.
-        verified: How many tokens were compared with the reference interpreter and are its own; None if nobody compared.
+        verified: The number of tokens that agree with the reference interpreter; None if the run was not verified.
         difference: The first token that is not, if any.
         resumed: How many of the tokens are those of the saved run that it went on from.
         checked: False if the run is whatever the weights emit: nothing was compared with the reference interpreter.

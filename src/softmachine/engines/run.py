@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 __all__ = ["Run", "Running"]
 
 SHORT = 400
-"""Runs of so many tokens, input included, are left to the dense engine: they end before the fast one has started."""
+"""Runs of up to this many tokens, input included, stay on the dense engine: they end before the fast one starts."""
 SHORT_UNPREPARED = 2_000
 """The same where the fast engine has to be compiled first."""
 FEW_HEADS = 8
@@ -48,7 +48,7 @@ class Running:
             out to be, the fast engine can do it and the arithmetic is float64 or exact; dense again, if a number leaves
             the range in which the fast engine is exact.
         checkpoint: A file to which the run is written now and then, when it is interrupted and when it ends; needs the
-            fast engine. By default the saved run that it goes on from, if it does.
+            fast engine. By default the saved run that it resumes, if it does.
         resume: The saved run to go on from; needs the fast engine.
         verify: Whether to compare every token, those before a resume too, with the reference interpreter. A run in an
             arithmetic that rounds is always compared, unless ``checked`` is false.
@@ -106,7 +106,7 @@ class Running:
         if self.checkpoint and self.checkpoint != (resume and Path(resume)) and chosen.require_free:
             chosen.require_free(self.checkpoint, self._now)
         self.resumed = len(self.tokens)
-        """How many tokens the saved run had that it goes on from."""
+        """The number of tokens of the saved run that it resumes."""
         self._written = self.resumed if checkpoint is None else -1
         """How many tokens the run had when it was saved."""
         self._short = self._shorter(SHORT)
@@ -134,8 +134,8 @@ class Running:
 
         return Verifier(self.task, numbers, asked=asked)
 
-    def _start(self, said: Sequence[str] = ()) -> Execution:
-        return engine_named(self.engine).start(self.task, self.numbers, said)
+    def _start(self, tokens: Sequence[str] = ()) -> Execution:
+        return engine_named(self.engine).start(self.task, self.numbers, tokens)
 
     @property
     def arithmetic(self) -> str:
@@ -149,7 +149,7 @@ class Running:
 
     @property
     def tokens(self) -> Sequence[str]:
-        """What was said up to now."""
+        """The output up to now."""
         return self._now.tokens
 
     @property
@@ -165,11 +165,11 @@ class Running:
 
     @property
     def _length(self) -> int:
-        """The largest n that the model computed with: the length that its prompt says, or the last position it read."""
+        """The largest n that the model computed with: the length that its prompt gives, or the last position read."""
         prompt = self.task.prompt
         if not isinstance(self.model.codec, DecoderCodec):
             return len(prompt.tokens) - 1 if prompt.length is None else prompt.length
-        return max(self._now.segments, default=self.context) - 2  # the token that was said last is not read
+        return max(self._now.segments, default=self.context) - 2  # the last token is not read
 
     def __iter__(self) -> Iterator[str]:
         for piece in self.pieces():
@@ -187,7 +187,7 @@ class Running:
             self._seconds = time.perf_counter() - self._began
 
     def _pieces(self) -> Iterator[Sequence[str]]:
-        """The one loop: what the engine says, until the run ends or another engine takes over."""
+        """Yield the engine's output until the run ends or another engine takes over."""
         saved, verifier = time.perf_counter(), self._verifier
         if verifier:
             verifier.catch_up(self.tokens)
@@ -217,7 +217,7 @@ class Running:
                 raise
 
     def _shorter(self, tokens: int) -> int:
-        """How many tokens are said until there are so many, input included; fewer if there are many heads."""
+        """Return the number of emitted tokens that make this total, input included; fewer if there are many heads."""
         return tokens * FEW_HEADS // max(FEW_HEADS, len(self.model.weights.heads)) - len(self.task.prompt.tokens)
 
     def _hand_over(self) -> bool:
@@ -240,24 +240,24 @@ class Running:
         return True
 
     def _has_stopped(self) -> bool:
-        """Whether nothing more will be said: a token stopped it, or everything was answered."""
+        """Whether the output is complete: a token stopped it, or everything was answered."""
         codec, tokens = self.model.codec, self.tokens
         return bool(tokens) and (not isinstance(codec, DecoderCodec) or codec.stops(tokens[-1]))
 
     def _take_back(self, problem: SoftmachineError) -> bool:
-        """Let the dense engine go on from what was said, if it had handed over and can; whether it does."""
+        """Continue on the dense engine from the tokens so far, if it had handed over and can; whether it does."""
         if not self._may_take_back or not isinstance(problem, PrecisionError) or len(self.tokens) > MOST_TAKEN_BACK:
             return False
-        self._may_take_back, said = False, list(self.tokens)
-        self.notes.append(f"the fast engine stopped after {many(len(said), 'token')}: {problem.message}")
+        self._may_take_back, tokens = False, list(self.tokens)
+        self.notes.append(f"the fast engine stopped after {many(len(tokens), 'token')}: {problem.message}")
         self.engine = "dense"
-        self._now = self._start(said)
+        self._now = self._start(tokens)
         return True
 
     def save(self) -> bool:
         """Write the run down, if that was asked for and there is something new; whether it is on disk.
 
-        If it cannot be written, the run need not suffer: `unsaved` says why.
+        If it cannot be written, the run continues: `unsaved` has the reason.
         """
         if self.checkpoint is None:
             return False

@@ -1,8 +1,8 @@
-"""Sampling: the distribution over next tokens, and runs that draw from it (equations 8.2 and 8.3 of the notes).
+"""Sampling from the next-token distribution (equations 8.2 and 8.3 of Chiang's lecture notes).
 
-A language model gives each token a probability, the softmax of its logits. The constructions here decide by the largest
-logit, and win by a margin that is only as large as it has to be; so a run that draws its tokens soon leaves the path.
-That is what sampling is for here: to see how far a proof about argmax decoding is from one about language models.
+A language model assigns each token a probability, the softmax of its logits. The constructions here decode by argmax,
+with a margin no larger than the proof needs, so a sampled run soon diverges from the correct one. Sampling shows the
+distance between a proof about argmax decoding and one about language models.
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ from softmachine.support.errors import Remedy, UsageError
 from softmachine.theorems.codec import DecoderCodec, SegmentedCodec
 
 MAX_STEPS = 1_000
-"""So many steps are allowed, if nothing else is said: a run that has lost its way need not end."""
+"""Default limit of steps; a run that has diverged may not end."""
 
 
 @dataclass(frozen=True)
 class Drawn:
-    """A token that was drawn.
+    """A sampled token.
 
     Args:
         token: The token.
-        distribution: The probability of each token at that point, most likely ones first.
+        distribution: The probability of each token at that point, in descending order.
     """
 
     token: str
@@ -39,24 +39,24 @@ class Drawn:
 
     @property
     def probability(self) -> float:
-        """That of the token."""
+        """The probability of the token."""
         return self.distribution[self.token]
 
     @property
     def likeliest(self) -> str:
-        """What decoding by the largest logit would have said."""
+        """The token that argmax decoding would emit."""
         return next(iter(self.distribution))
 
 
 @dataclass(frozen=True)
 class Sample:
-    """A run whose tokens were drawn.
+    """A sampled run.
 
     Args:
-        drawn: Its tokens, each with the distribution that it was drawn from.
-        seed: What they were drawn by.
-        ended: Whether a token stopped it.
-        parts: The first token that is not what the reference interpreter says; None if all are.
+        drawn: Its tokens, each with its distribution.
+        seed: The seed.
+        ended: Whether a stop token ended it.
+        parts: The first token that differs from the reference interpreter's; None if none does.
     """
 
     drawn: tuple[Drawn, ...]
@@ -66,7 +66,7 @@ class Sample:
 
     @property
     def tokens(self) -> tuple[str, ...]:
-        """What was said."""
+        """The sampled tokens."""
         return tuple(each.token for each in self.drawn)
 
 
@@ -78,17 +78,17 @@ def sample(
     arithmetic: str | Arithmetic = "float64",
     max_steps: int | None = None,
 ) -> Sample:
-    """Draw a run: each token from the distribution after all tokens before it.
+    """Sample a run: each token from the distribution after all tokens before it.
 
     Args:
-        model: What to run: a model that goes on token by token.
+        model: A model that decodes token by token.
         word: The input.
-        seed: What tokens are drawn by; the same seed gives the same run.
-        arithmetic: What logits are computed in. Probabilities are always floats.
-        max_steps: How many steps of the source language are allowed; by default a thousand.
+        seed: The seed; the same seed gives the same run.
+        arithmetic: The arithmetic of the logits. Probabilities are always floats.
+        max_steps: Limit of steps of the source language; 1000 by default.
 
     Raises:
-        UsageError: If the model answers at once, or goes on from summaries.
+        UsageError: If the model is an encoder, or decodes from summaries.
     """
     task = Task(model, word if isinstance(word, str) else tuple(word), max_steps)
     codec, steps = require_decoder(model), MAX_STEPS if max_steps is None else max_steps
@@ -111,24 +111,24 @@ def sample(
 
 
 def require_decoder(model: Model) -> DecoderCodec[Source]:
-    """The codec of a model whose next token can be drawn.
+    """Return the codec of a model whose next token can be sampled.
 
     Raises:
-        UsageError: If there is no next token, or contexts end where summaries do.
+        UsageError: If the model is an encoder, or decodes from summaries.
     """
     codec = model.codec
     if not isinstance(codec, DecoderCodec):
-        raise UsageError(f"{model.name!r} answers at once: it has no next token to draw")
+        raise UsageError(f"{model.name!r} is an encoder, which has no next token to sample")
     if isinstance(codec, SegmentedCodec):
         raise UsageError(
-            f"models of {model.theorem.name} may go on from summaries; tokens are drawn only in one context",
+            f"models of {model.theorem.name} decode from summaries; tokens are sampled only in a single context",
             hint=Remedy(theorem="chapter-8"),
         )
     return codec
 
 
 def distribution(reading: Pass, tokens: Sequence[str]) -> dict[str, float]:
-    """Read more tokens; the probability of each next token, most likely ones first."""
+    """Read more tokens, and return the probability of each next token in descending order."""
     stream = reading.extend([tokens])
     logits = [float(value) for value in reading.engine.unembedding(stream[:, -1:]).value[0, 0]]
     largest = max(logits)

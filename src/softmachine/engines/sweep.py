@@ -1,4 +1,4 @@
-"""Sweeps over many words: which words there are, how many, and how long it takes to check all of them."""
+"""The inputs of a check: enumeration or random sampling, their number, and the estimated duration."""
 
 from __future__ import annotations
 
@@ -24,20 +24,20 @@ from softmachine.support.estimates import Estimate, Foresight, allow
 from softmachine.support.text import many
 
 LETTER = 1e-6, 100
-"""What a letter of a word takes: seconds and bytes, about."""
+"""Estimated seconds and bytes per symbol of a word."""
 ENOUGH = 0.1
-"""So many seconds a trial takes, to be judged by."""
+"""Seconds of a trial that suffice for an estimate."""
 
 
 @dataclass(frozen=True)
 class Sweep:
-    """The words that a model is checked on.
+    """The inputs that a model is checked on.
 
     Args:
         model: The model.
-        longest: The length of the longest words, which is that of most of them.
-        total: How many words there are; infinite, if that is too large to be of interest.
-        words_from: The words from the one of this number on, counted from 0.
+        longest: The largest length, which most of the words have.
+        total: The number of words; infinite if it exceeds 10^30.
+        words_from: Iterates over the words from a given index, counted from 0.
     """
 
     model: Model
@@ -47,28 +47,28 @@ class Sweep:
 
     @property
     def number(self) -> str:
-        """How many words there are, for people."""
+        """The number of words as text."""
         return many(self.total, "input") if isinstance(self.total, int) else "more than 10^30 inputs"
 
     def part(self, start: int, stop: int) -> Iterator[Word]:
-        """Those from one number up to another, which is not among them."""
+        """Iterate over the words with indices from ``start`` up to, but not including, ``stop``."""
         return islice(self.words_from(start), stop - start)
 
     @staticmethod
     def of(model: Model, *, up_to: int | None, sample: int | None, length: int | None, seed: int = 0) -> Sweep:
-        """All words up to a length, or so many random ones of a length.
+        """Choose all words up to a length, or ``sample`` random words of a length.
 
-        Sources whose inputs all have one length need no other: all inputs are taken if nothing is said, and are few.
+        If all inputs of the source have one length, the default is that length and, if they are few, all inputs.
 
         Raises:
-            UsageError: If that does not say which words, or there are none.
+            UsageError: If the arguments do not determine the words, or there are none.
         """
         require_choice(up_to=up_to, sample=sample, length=length)
         return Sweep.every(model, up_to) if sample is None else Sweep.random(model, sample, length, seed)
 
     @staticmethod
     def every(model: Model, up_to: int | None) -> Sweep:
-        """All words up to a length, or all that there are."""
+        """Choose all words up to a length; without a length, all words of a source with inputs of one length."""
         lengths = lengths_up_to(model.codec, up_to)
         _allow_length(lengths[-1])
         total = count_words(model.codec, lengths)
@@ -76,13 +76,13 @@ class Sweep:
 
     @staticmethod
     def random(model: Model, count: int, wanted: int | None, seed: int = 0) -> Sweep:
-        """So many random words of a length, or of the one that all have."""
+        """Choose random words of a length; by default, the one length of all inputs."""
         length = one_length(model.codec, wanted)
         _allow_length(length)
         return Sweep(model, length, count, lambda start: random_words(model.codec, count, length, seed, start))
 
     def foresight(self, arithmetic: str | Arithmetic, max_steps: int, hands: int = 1, known: int = 0) -> Foresight:
-        """What is judged soon after the first words were checked: whether all that are not known take too long."""
+        """Return the cost forecast of the words not checked before, evaluated soon after the check has begun."""
         return Foresight(
             self.total - known,
             f"checking {self.number}",
@@ -92,21 +92,21 @@ class Sweep:
         )
 
     def _seconds(self, arithmetic: str | Arithmetic, max_steps: int) -> float:
-        """How long one of the longest words takes; where it takes too long to try one, to judge by shorter ones."""
+        """Estimate the seconds for a word of the largest length, by extrapolation if a trial would take too long."""
         length, engine = min(self.longest, 16), DenseEngine(self.model.weights, arithmetic)
         while True:
             try:
                 seconds = self._tried(length, engine, max_steps)
-            except SoftmachineError:  # such as a random word that the source does not take
+            except SoftmachineError:  # for example, a random word that the source rejects as input
                 return 0.0
             if length == self.longest or seconds > ENOUGH:
                 return seconds * (self.longest / max(length, 1)) ** 2
             length = min(self.longest, 2 * length)
 
     def _tried(self, length: int, engine: DenseEngine, max_steps: int) -> float:
-        """How long a random word of some length takes, when as many are read together as is usual.
+        """Measure the seconds per random word of a length, at the usual batch size.
 
-        What is prepared the first time is not there the second time.
+        The minimum of two trials excludes one-time preparation.
         """
         count, least = 1, min(BATCH, self.total)
         while True:
@@ -119,6 +119,6 @@ class Sweep:
 
 
 def _allow_length(longest: int) -> None:
-    """See that words are not too long to be written down."""
+    """Require that words of this length fit in memory."""
     seconds, memory = (each * longest for each in LETTER)
     allow(Estimate(f"a word of {many(longest, 'symbol')}", seconds, memory))

@@ -1,6 +1,6 @@
-"""Verified runs: every token is compared with what the reference interpreter says, while the model runs.
+"""Verified runs: every token is compared with the reference interpreter's while the model runs.
 
-A run in an arithmetic that rounds is always verified: it is the rounded computation, and may differ from the source.
+A run in an arithmetic that rounds is always verified, since the rounded computation may differ from the source.
 """
 
 from __future__ import annotations
@@ -14,18 +14,18 @@ from softmachine.support.errors import SoftmachineError
 from softmachine.support.text import many
 
 ENDLESS = 1 << 62
-"""Steps that the interpreter is allowed where only the engine knows a limit."""
+"""Step limit of the interpreter where the engine has its own limit."""
 MOST_POSITIONS = 4_096
-"""So many positions are computed at most, in search of an arithmetic that does."""
+"""Limit of positions computed in the search for a sufficient precision."""
 
 
 class Verifier:
-    """What a model says of a task, compared as it comes.
+    """Compares the output of a run with the reference interpreter, chunk by chunk.
 
     Args:
-        task: What is run.
-        numbers: The arithmetic that it is run in.
-        asked: Whether someone wants to know the result, or only a difference.
+        task: The run's task.
+        numbers: The arithmetic of the run.
+        asked: Whether verification was requested, so that agreement is reported as well as differences.
     """
 
     def __init__(self, task: Task, numbers: Arithmetic, *, asked: bool) -> None:
@@ -36,39 +36,39 @@ class Verifier:
 
     @property
     def compared(self) -> int:
-        """How many tokens are the interpreter's."""
+        """The number of tokens that agree."""
         return self._comparison.compared
 
     @property
     def difference(self) -> Difference | None:
-        """The first token that is not, if any."""
+        """The first token that differs, if any."""
         return self._comparison.difference
 
     def see(self, piece: Sequence[str]) -> None:
-        """The model said more."""
+        """Compare new tokens."""
         self._comparison.see(piece)
 
-    def catch_up(self, said: Sequence[str]) -> None:
-        """All that was said up to now: what is new of it is compared."""
-        if self.difference is None and len(said) > self._comparison.agreed:
-            self._comparison.see(said[self._comparison.agreed :])
+    def catch_up(self, tokens: Sequence[str]) -> None:
+        """Compare the tokens of a run that have not been compared yet."""
+        if self.difference is None and len(tokens) > self._comparison.agreed:
+            self._comparison.see(tokens[self._comparison.agreed :])
 
     def close(self) -> None:
-        """The model has said all that it is allowed to."""
+        """Compare the end of the run, if it is determined."""
         if self.task.max_steps is not None or not self.task.codec.goes_on:
             self._comparison.close()
 
     def notes(self) -> Iterator[str]:
-        """What there is to say, one sentence each."""
+        """Yield the result as notes, one sentence each."""
         if self.difference is not None:
             yield f"differs from the interpreter: {self.difference}"
-            if does := self.remedy():
-                yield f"{does} does on this input"
+            if finer := self.remedy():
+                yield f"{finer} agrees on this input"
         elif self.asked:
-            yield f"verified: all {many(self.compared, 'token')} are the interpreter's"
+            yield f"verified: all {many(self.compared, 'token')} agree with the interpreter"
 
     def remedy(self) -> str | None:
-        """The first finer arithmetic in which the run is the interpreter's, if a little work finds one."""
+        """Return the first arithmetic of higher precision whose run agrees, if a bounded search finds one."""
         if not self._sought and self.difference is not None:
             self._sought, self._remedy = True, _finer(self.task, self.numbers)
         return self._remedy
@@ -92,7 +92,7 @@ def _finer(task: Task, numbers: Arithmetic) -> str | None:
                     break
             else:
                 return finer.name
-        except SoftmachineError:  # it has not all weights, or cannot decide
+        except SoftmachineError:  # a weight is not representable, or a decision is undecided
             continue
         if left < 0:
             break

@@ -81,6 +81,6 @@ def test_a_long_prompt_is_read_in_pieces() -> None:
 
 def test_what_cannot_be_read_is_an_error_that_guessing_knows() -> None:
     run = PlainRun(PlainWeights(sm.compile("palindrome").weights))
-    with pytest.raises(InputError, match="'neither' is no token") as caught:
+    with pytest.raises(InputError, match="'neither' is not an input token") as caught:
         run.says(["neither"])
     assert isinstance(caught.value, SoftmachineError)

@@ -1,1 +1,1 @@
-"""The dense engine: every score computed, in any arithmetic. The referee of all other engines; written to be read."""
+"""The dense engine: computes every score, in any arithmetic; the reference for all other engines."""

@@ -1,4 +1,4 @@
-"""Attention in an arithmetic: what heads retrieve at new positions, from these and all earlier ones."""
+"""Attention in an arithmetic: the values that heads retrieve at new positions."""
 
 from __future__ import annotations
 
@@ -22,24 +22,24 @@ from softmachine.transformer.features import Feature
 from softmachine.transformer.weights import Head
 
 MOST_SCORES = 2**20
-"""So many scores are computed at a time, unless that were too few positions."""
+"""Scores per chunk of positions, unless the chunk would have too few positions."""
 MOST_SOFT = 2**17
-"""So many of a softmax over one sequence: the fewer its queries are, the fewer are the keys that matter to any."""
+"""The same for softmax over one sequence: fewer queries per chunk leave more keys negligible for all of them."""
 MANY = 128
-"""From so many positions on, equal queries and keys are looked for, if every position sees every other."""
+"""Number of positions from which equal queries and keys of heads without a mask are deduplicated."""
 
 
 class Search(NamedTuple):
-    """What the heads of a group looked at and found, at some positions.
+    """Inputs and outputs of the attention of a head group at some positions, for hooks.
 
     Args:
-        group: The heads, with their queries at these positions, and the keys and values of all that were read.
+        group: The heads, with their queries at these positions, and the keys and values of all positions read.
         positions: The positions.
-        bias: What relations of positions add to the scores: (positions, keys).
-        visible: Which keys count: (positions, keys).
+        bias: Relative-position biases of the scores: (positions, keys).
+        visible: The attention mask: (positions, keys).
         scale: The inverse temperature at each position; None if attention is hard.
-        chosen: Which keys each head chose; none if attention is soft.
-        found: What each head retrieved.
+        chosen: The keys that each head chose; empty if attention is soft.
+        found: The values that each head retrieved.
     """
 
     group: Group
@@ -52,7 +52,7 @@ class Search(NamedTuple):
 
 
 Look = Callable[[Search], None]
-"""Is shown a search, when it is done."""
+"""Hook that is called after the attention of a head group."""
 
 
 def retrieved(
@@ -63,21 +63,21 @@ def retrieved(
     memory: GroupMemory,
     look: Look | None = None,
 ) -> list[Tensor]:
-    """What each head of a group, which share their keys, retrieves at these positions.
+    """Compute the values that each head of a group with shared keys retrieves at the given positions.
 
-    Scores of all positions with all keys are many, so only some positions are looked at at a time. What one of them
-    gets does not depend on the others; and memory grows as the length does, not as its square.
+    Positions are processed in chunks, so that memory grows linearly with the length. The result of a position does not
+    depend on the chunk.
 
     Args:
         numbers: The arithmetic.
         group: The heads, with their keys, queries and values at the new positions.
         positions: The new positions.
-        length: The length n of the input, if the model knows it.
-        memory: The keys and values of earlier positions.
-        look: Is shown every search.
+        length: The length n of the input, if the model reads it.
+        memory: The KV cache of the group.
+        look: Hook, called for every chunk.
 
     Raises:
-        PrecisionError: If a head cannot choose between positions.
+        PrecisionError: If the maximal score of a head is undecided.
     """
     key, *values = memory.append([group.key, *group.values])
     group = group._replace(key=key, values=values)
@@ -99,7 +99,7 @@ def retrieved(
 
 
 def sees_all(head: Head) -> bool:
-    """Whether a head is hard and sees all positions alike, so that equal queries find the same."""
+    """Whether a head is hard, without mask and bias, so that equal queries retrieve equal values."""
     return head.weighting.hard and head.mask is Mask.ALL and head.bias is None
 
 
@@ -111,7 +111,7 @@ def _found_everywhere(
     memory: GroupMemory,
     look: Look | None,
 ) -> list[Tensor]:
-    """What each head of a group finds, if every position sees every other; given its queries, and the keys."""
+    """Compute the values that bidirectional heads retrieve, given pairs (queries, keys) of each head."""
     found, flags = [], []
     for number, (head, (query, key), value) in enumerate(zip(group.heads, pairs, group.values, strict=True)):
         try:
@@ -132,7 +132,7 @@ def _undecided(head: Head, position: int, doubt: UndecidedError) -> PrecisionErr
     return PrecisionError(
         f"head {head.name!r} at position {position} cannot choose between the positions "
         f"{', '.join(map(str, doubt.candidates[:6]))}: {doubt.reason}",
-        hint=Remedy("use {}, or a theorem that is made for this format", arithmetic="exact"),
+        hint=Remedy("use {}, or a theorem made for this format", arithmetic="exact"),
     )
 
 
@@ -145,7 +145,7 @@ def _found(
     look: Look | None,
     block: int | None = None,
 ) -> list[Tensor]:
-    """What each head of a group finds at some positions, a block or all, among the keys and values of all."""
+    """Compute the values that each head retrieves at some positions (a block, or all) from all keys and values."""
     head, key, values = group.heads[0], group.key, group.values
     visible = _visible(head.mask, positions, key.shape[1])
     bias = _bias(numbers, head, positions, key.shape[1])
@@ -158,7 +158,7 @@ def _found(
         if look:
             look(Search(group, positions, bias, visible, scale, (), found))
         return found
-    # All queries of the group at once: those of the second head after those of the first, and so on.
+    # All queries of the group in one tensor, head after head.
     query, repeated = joined(group.queries, axis=1), np.tile(visible, (len(group.heads), 1))
     biases = None if bias is None else joined([bias] * len(group.heads), axis=0)
     choose = partial(numbers.choose, bias=biases, visible=repeated, choice=head.weighting.choice)
@@ -176,13 +176,13 @@ def _found(
 
 
 def joined(parts: Sequence[Tensor], axis: int) -> Tensor:
-    """Tensors one after the other."""
+    """Concatenate tensors along an axis."""
     first, *others = parts
     return first.joined(others, axis)
 
 
 def _visible(mask: Mask, positions: range, keys: int) -> NDArray[np.bool_]:
-    """Which keys each position sees."""
+    """Return the attention mask: (positions, keys)."""
     if mask is Mask.ALL:
         return np.ones((len(positions), keys), dtype=bool)
     seen: NDArray[np.bool_] = COMPARED[mask](np.arange(keys), np.arange(positions.start, positions.stop)[:, None])
@@ -198,7 +198,7 @@ def _bias(numbers: Arithmetic, head: Head, positions: range, keys: int) -> Tenso
 
 @lru_cache(maxsize=64)
 def _scales(numbers: Arithmetic, scale: Fraction | Feature, positions: range, length: int | None) -> Tensor:
-    """The inverse temperature at each position; kept, since many passes over sequences of one length ask for it."""
+    """Return the inverse temperature at each position; cached for passes over sequences of one length."""
     if isinstance(scale, Feature):
         different, places = Placed.at((scale,), positions, length)
         return numbers.scales(different, feature=True)[places[:, 0]]

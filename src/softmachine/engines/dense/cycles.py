@@ -1,11 +1,11 @@
-"""Loops that go round: of turns whose outcome is known, only those are made that are needed to know it.
+"""Cycle detection for looped blocks: iteration stops early once the residual stream repeats.
 
-A turn is a map of the exact stream of a sequence. If some turns take everything within bounds e of some numbers to what
-is within e of the same numbers, so do as many turns again. A loop that has settled goes round in one turn. Each stream
-is compared with that of the turn before, and with that of the last turn that was a power of two (Brent, *An improved
-Monte Carlo factorization algorithm*, 1980).
+An iteration is a map of the exact residual stream of a sequence. If k iterations map the box of radius e around some
+numbers into itself, so do k more; a fixpoint is a cycle of length 1. Each stream is compared with that of the previous
+iteration, and with that of the last iteration whose number is a power of two (Brent, *An improved Monte Carlo
+factorization algorithm*, 1980).
 
-Softmax leaves bounds that go up and down a little; so of numbers that come back, twice the bounds they had are tried
+The error bounds of softmax fluctuate slightly, so for numbers that repeat, boxes of twice the radius are tried
 (ε-inflation: Rump, *Solving algebraic problems with high accuracy*, 1983).
 """
 
@@ -22,15 +22,15 @@ from softmachine.engines.numerics.base import Flags
 from softmachine.support.errors import SoftmachineError
 
 Turn = Callable[[Tensor], Tensor]
-"""What a turn makes of a stream: (sequence, position, coordinate)."""
+"""One iteration: a map of the residual stream (sequence, position, coordinate)."""
 _FIRST_TRIED = 4
-"""When numbers have come back so many times with other bounds, wider ones are tried, and again after twice as many …"""
+"""Repetitions of the numbers with other bounds before wider bounds are tried; doubled after each attempt."""
 _TRIES = 4
-"""… each time so often, since bounds may have to be much wider at some coordinates than at others."""
+"""Widening steps per attempt, since some coordinates may need much wider bounds than others."""
 
 
 def after_turns(turn: Turn, stream: Tensor, turns: int) -> Tensor:
-    """The stream after so many turns; sequences that go round leave early."""
+    """Return the stream after ``turns`` iterations; sequences in a cycle finish early."""
     rounds = _Rounds(turn, stream, turns)
     for done in range(1, turns + 1):
         if not rounds.go_on(done):
@@ -39,12 +39,12 @@ def after_turns(turn: Turn, stream: Tensor, turns: int) -> Tensor:
 
 
 class _Rounds:
-    """Sequences in a loop.
+    """The sequences that are still iterating.
 
     Args:
-        turn: What a turn makes of a stream.
-        stream: The sequences before the first turn.
-        turns: How many turns there are.
+        turn: One iteration.
+        stream: The sequences before the first iteration.
+        turns: The number of iterations.
     """
 
     def __init__(self, turn: Turn, stream: Tensor, turns: int) -> None:
@@ -57,7 +57,7 @@ class _Rounds:
         self._met, self._try_after = 0, _FIRST_TRIED
 
     def go_on(self, done: int) -> bool:
-        """Make a turn, after which so many are done; whether any sequence is left."""
+        """Run iteration number ``done``; return whether any sequence is left."""
         before, self._stream = self._stream, self._turn(self._stream)
         for past, when in ((before, done - 1), (self._anchor, self._anchored)):
             self._compare(past, done, done - when)
@@ -71,7 +71,7 @@ class _Rounds:
         return bool(self._live.size)
 
     def _compare(self, past: Tensor, done: int, period: int) -> None:
-        """Note which sequences are where they were: what is left of their turns is less than a round."""
+        """Find sequences in a cycle, and reduce their remaining iterations modulo its length."""
         back = _back(self._stream, past)
         within = back & _within(self._stream, past)
         if (back & ~within & (self._ends - done >= period)).any():
@@ -79,7 +79,7 @@ class _Rounds:
         self._ends[within] = done + (self._ends[within] - done) % period
 
     def _widened(self, past: Tensor, some: Flags, period: int) -> Flags:
-        """Which of some sequences have wider bounds now, that a round keeps: none or all."""
+        """Widen the bounds of some sequences so that the cycle preserves them; return these sequences, or none."""
         self._met += 1
         if self._met < self._try_after:
             return np.zeros_like(some)
@@ -94,7 +94,7 @@ class _Rounds:
         return some
 
     def _kept(self, past: Tensor, now: Tensor, period: int) -> Tensor | None:
-        """The numbers with bounds that a round keeps; None if none are found, or they are too wide to decide."""
+        """Return the numbers with bounds that the cycle preserves; None if none are found or a step is undecided."""
         assert past.error is not None
         assert now.error is not None
         bound = np.maximum(past.error, now.error)
@@ -115,19 +115,19 @@ class _Rounds:
 
     @property
     def ended(self) -> Tensor:
-        """The stream of all sequences after all turns."""
+        """The final stream of all sequences."""
         order = np.argsort(np.concatenate([which for which, _ in self._left]))
         first, *others = (part for _, part in self._left)
         return first.joined(others, axis=0)[order] if others else first
 
 
 def _back(now: Tensor, past: Tensor) -> Flags:
-    """Which sequences have the same numbers; those of some arithmetics never are."""
+    """Return which sequences have the same numbers; inexact objects such as balls never compare equal."""
     return np.asarray((now.value == past.value).reshape(len(now.value), -1).all(axis=1), dtype=bool)
 
 
 def _within(now: Tensor, past: Tensor) -> Flags:
-    """Which sequences have bounds that are no wider."""
+    """Return which sequences have bounds that are no wider."""
     if now.error is None or past.error is None:
         return np.full(len(now.value), now.error is past.error)
     return np.asarray((now.error <= past.error).reshape(len(now.error), -1).all(axis=1))

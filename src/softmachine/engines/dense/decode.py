@@ -1,4 +1,4 @@
-"""Decoding: read the prompt, then append the token of the largest logit until one stops the run."""
+"""Greedy decoding: read the prompt, then append the token of the largest logit until one stops the run."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from softmachine.support.errors import SoftmachineError, UsageError
 from softmachine.theorems.codec import Prompt
 
 PIECE = 1024
-"""So much of a long prompt is read at a time: scores take memory."""
+"""Tokens of a long prompt per pass, to limit the memory of scores."""
 
 
 def decode(
@@ -20,14 +20,17 @@ def decode(
     said: Sequence[str] = (),
     draft: Draft | None = None,
 ) -> Iterator[str]:
-    """The tokens that the model appends to the prompt and what was said before, the stopping one included.
+    """Yield the tokens that the model appends to the prompt and the tokens emitted before, the stop token included.
 
     Args:
-        engine: What runs the model.
-        prompt: What it starts on.
-        stops: Whether the run is over with a token.
-        said: What was said before.
-        draft: Who guessed before, in another context; else guesses are those of a new draft.
+        engine: The engine.
+        prompt: The prompt.
+        stops: Whether a token ends the run.
+        said: The tokens emitted before.
+        draft: The speculator of an earlier context, to be continued; by default a new one.
+
+    Raises:
+        UsageError: If the model is not causal.
     """
     transformer = engine.transformer
     if not transformer.causal:
@@ -49,28 +52,28 @@ def decode(
 
 
 def _checked(run: Pass, new: Sequence[str], guesses: Sequence[str]) -> list[str]:
-    """What is said after new tokens and after each guess that is right: it says it, and one token more."""
+    """Verify a draft: return its accepted tokens and one more token."""
     begin = run.read
     try:
-        said = run.says([*new, *guesses], 1 + len(guesses))
+        predicted = run.says([*new, *guesses], 1 + len(guesses))
     except SoftmachineError:
         if not guesses:
             raise
-        run.rewind(begin)  # One by one, so that an error comes where it belongs, and only if the run gets there.
+        run.rewind(begin)  # without a draft, so that an error is raised only if the run reaches its token
         return run.says(new)
-    right = next((k for k, guess in enumerate(guesses) if guess != said[k]), len(guesses))
+    right = next((k for k, guess in enumerate(guesses) if guess != predicted[k]), len(guesses))
     run.rewind(begin + len(new) + right)
-    return said[: right + 1]
+    return predicted[: right + 1]
 
 
 def continuation(
     engine: DenseEngine, prompt: Prompt, tokens: Sequence[str], piece: int, careful_from: int | None = None
 ) -> Iterator[str]:
-    """What the model would append after the prompt and after each of the tokens, if it were given them.
+    """Yield the model's prediction after the prompt and after each of the given tokens (teacher forcing).
 
-    If this equals the tokens themselves, then :func:`decode` produces them: every token follows from those before.
-    Reading ``piece`` of them at a time is much faster than decoding; from token ``careful_from`` on they are read one
-    by one, so that an error comes where it belongs.
+    If the predictions equal the tokens, :func:`decode` generates them: every token follows from those before. Reading
+    ``piece`` tokens per pass is much faster than decoding; tokens from index ``careful_from`` are read one by one, so
+    that an error is raised at its token.
     """
     run = engine.start()
     sequence = (*prompt.tokens, *tokens)
@@ -80,8 +83,8 @@ def continuation(
     while start < len(sequence):
         end = min(start + piece, careful) if start < careful else start + 1
         stream = run.extend([sequence[start:end]])
-        wanted = stream[:, max(first - start, 0) :]
-        if wanted.shape[1]:
-            for index in run.decisions(wanted)[0]:
+        decoded = stream[:, max(first - start, 0) :]
+        if decoded.shape[1]:
+            for index in run.decisions(decoded)[0]:
                 yield engine.transformer.outputs[int(index)]
         start = end

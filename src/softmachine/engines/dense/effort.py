@@ -1,9 +1,9 @@
-"""What a pass of the dense engine will take: counted in products, timed on the first tokens.
+"""Cost estimate of a pass of the dense engine: counted in products, timed on the first tokens.
 
-A pass over n tokens makes about n · (weights that are not 0) products in its maps, and n² · (d + e) in a head with keys
-of d and values of e numbers; a loop makes them again in every turn. Where every position sees every other, only scores
-of different queries with different keys count, and later turns only look at what has changed (:mod:`.everywhere`).
-Memory grows with n, and, if a model can go on from what it has read, with the turns.
+A pass over n tokens makes about n · (nonzero weights) products in its maps, and n² · (d + e) in a head with keys of d
+and values of e numbers; a loop repeats them in every iteration. For bidirectional heads only scores of distinct queries
+with distinct keys count, and later iterations only compute what has changed (:mod:`.everywhere`). Memory grows with n
+and, for causal models, with the number of iterations.
 """
 
 from __future__ import annotations
@@ -23,26 +23,32 @@ from softmachine.support.text import many
 from softmachine.transformer.weights import AffineMap, Block, Head, Layer
 
 SHORT = 20.0
-"""Passes that cannot take more seconds than this are begun without further ado."""
+"""Passes with an upper bound of at most this many seconds start without a trial."""
 TRIED = 0.5
-"""So many seconds, at most, a first part of a long pass is tried."""
+"""Limit of the seconds of a trial on the first tokens of a long pass."""
 ENOUGH = TRIED / 4
-"""A part that takes less says too little: twice as much is tried, which takes eight times as long at most."""
+"""Shorter trials are too inaccurate and are repeated with twice the tokens, which takes at most 8 times as long."""
 FEW = 8
-"""So few tokens take no longer than what is to be done in any case."""
+"""Number of tokens whose trial measures the fixed cost of an iteration."""
 BIAS = 20
-"""The exact bias of a pair of positions takes as long as so many products."""
+"""Cost of the exact bias of a pair of positions, in products."""
 Pairs = Mapping[int, int]
-"""How many scores a head has, by the head's identity."""
+"""The number of scores of a head, by ``id(head)``."""
 AT_ONCE = 8
-"""So many arrays of scores, or copies of the residual stream, there are at a time."""
+"""Arrays of scores, or copies of the residual stream, in memory at a time."""
 
 
 def allow_pass(engine: DenseEngine, tokens: Sequence[str], length: int | None, sequences: int = 1) -> None:
-    """Go on with a pass over sequences like these tokens, of an input of length n if the model knows it.
+    """Require that a pass over sequences like these tokens is affordable.
+
+    Args:
+        engine: The engine.
+        tokens: A sequence.
+        length: The length n of the input, if the model reads it.
+        sequences: The number of sequences.
 
     Raises:
-        EffortError: If it takes too long, or too much memory, and nobody said yes.
+        EffortError: If it takes too much time or memory, and expensive work is not allowed.
     """
     count, blocks = len(tokens), engine.transformer.blocks
     memory = sequences * _memory(engine, count, length)
@@ -52,20 +58,20 @@ def allow_pass(engine: DenseEngine, tokens: Sequence[str], length: int | None, s
     elif memory < MOST_SCORES * AT_ONCE * engine.arithmetic.bytes:
         return
     turns = sum(block.count(length) for block in blocks if block.repeats != 1)
-    around = f" and {many(turns, 'turn')} of loops" if turns else ""
+    around = f" and {many(turns, 'loop iteration')}" if turns else ""
     allow(
         Estimate(f"a pass over {many(sequences * count, 'token')}{around} in {engine.arithmetic.name}", seconds, memory)
     )
 
 
 def longest(engine: DenseEngine, count: int, length: int | None) -> float:
-    """So many seconds a pass over so many tokens takes at most."""
+    """Return an upper bound of the seconds of a pass over ``count`` tokens."""
     blocks = engine.transformer.blocks
     return engine.arithmetic.pace * sum(block.count(length) * _products(block, count) for block in blocks)
 
 
 def _products(block: Block, count: int, pairs: Pairs | None = None) -> int:
-    """How many products one turn makes over so many tokens; of some heads it is known how many scores they have."""
+    """Return the products of one iteration over ``count`` tokens; ``pairs`` gives the scores of some heads."""
     known = pairs or {}
     return sum(
         count * _linear(layer) + sum(known.get(id(head), count**2) * _quadratic(head) for head in layer.heads)
@@ -74,22 +80,22 @@ def _products(block: Block, count: int, pairs: Pairs | None = None) -> int:
 
 
 def _linear(layer: Layer) -> int:
-    """The products for a token: every weight that is not 0 takes part once."""
+    """Return the products per token: one per nonzero weight."""
     parts = [part for head in layer.heads for part in (head.query.weight, head.key.weight, head.value.weight)]
     parts += [head.output for head in layer.heads]
     return sum(part.nonzeros for part in (*parts, layer.feed_forward.first.weight, layer.feed_forward.second.weight))
 
 
 def _quadratic(head: Head) -> int:
-    """The products for a pair of tokens; one for what else is to be done with its score."""
+    """Return the products per pair of tokens, counting one for the remaining work on its score."""
     return 1 + len(head.key.bias) + len(head.value.bias) + (0 if head.bias is None else BIAS)
 
 
 def _different(engine: DenseEngine, tokens: Sequence[str], length: int | None) -> Pairs:
-    """For heads that see everything about how many different scores they have.
+    """Estimate the number of distinct scores of bidirectional heads.
 
-    To judge by what tokens and positions say: what is computed later may tell twice as many queries or keys apart with
-    each coordinate.
+    The estimate uses the embeddings of tokens and positions; each coordinate that is computed later may double the
+    number of distinct queries or keys.
     """
     heads = [head for head in engine.transformer.heads if sees_all(head)]
     if not heads:
@@ -105,11 +111,11 @@ def _different(engine: DenseEngine, tokens: Sequence[str], length: int | None) -
 
 
 def _memory(engine: DenseEngine, count: int, length: int | None) -> int:
-    """The bytes for so many tokens: the stream, keys and values of all turns, and the scores of a few positions."""
+    """Estimate the bytes for ``count`` tokens: residual stream, KV cache of all iterations, scores of a chunk."""
     transformer = engine.transformer
-    goes_on = all(head.mask.causal for head in transformer.heads)
+    causal = all(head.mask.causal for head in transformer.heads)
     kept = sum(
-        (block.count(length) if goes_on else 2) * sum(len(head.key.bias) + len(head.value.bias) for head in layer.heads)
+        (block.count(length) if causal else 2) * sum(len(head.key.bias) + len(head.value.bias) for head in layer.heads)
         for block in transformer.blocks
         for layer in block.layers
     )
@@ -120,9 +126,9 @@ def _memory(engine: DenseEngine, count: int, length: int | None) -> int:
 
 
 def _seconds(engine: DenseEngine, tokens: Sequence[str], length: int | None) -> float:
-    """How long all tokens take, to judge by the first ones; or by the counted products, if those cannot be read.
+    """Extrapolate the seconds of the pass from trials on the first tokens.
 
-    What a turn takes however few tokens there are does not grow with them.
+    The fixed cost of an iteration is measured on few tokens and does not grow with their number.
     """
     blocks, pace, pairs = engine.transformer.blocks, engine.arithmetic.pace, _different(engine, tokens, length)
     some = len(tokens)
@@ -144,17 +150,17 @@ def _seconds(engine: DenseEngine, tokens: Sequence[str], length: int | None) -> 
 
 
 def _grown(seconds: float, fixed: float, more: float) -> float:
-    """What a turn takes over more tokens, if some of its seconds are fixed."""
+    """Scale the seconds of an iteration, except for its fixed cost."""
     return min(fixed, seconds) + max(seconds - fixed, 0) * more
 
 
 def _revises(block: Block) -> bool:
-    """Whether a later turn asks only where something has changed, so that it takes time in proportion to the tokens."""
+    """Whether later iterations only recompute changes, so that their time grows linearly with the tokens."""
     return all(sees_all(head) for layer in block.layers for head in layer.heads)
 
 
 def _tried(engine: DenseEngine, tokens: Sequence[str], length: int | None) -> list[tuple[float, float]]:
-    """For each block how long its first turn takes, and how long another one; counted, if these cannot be read."""
+    """Return the seconds of the first and of a later iteration of each block; estimated if the trial fails."""
     try:
         return list(_timed(engine, tokens, length))
     except SoftmachineError:
@@ -163,7 +169,7 @@ def _tried(engine: DenseEngine, tokens: Sequence[str], length: int | None) -> li
 
 
 def _timed(engine: DenseEngine, tokens: Sequence[str], length: int | None) -> Iterator[tuple[float, float]]:
-    """For each block how long its first turn takes over these tokens, and how long one that is like most others."""
+    """Time the first and a later iteration of each block on these tokens."""
     run = engine.start(length=length)
     stream = run.embedded([tokens])
     for b, block in enumerate(engine.transformer.blocks):

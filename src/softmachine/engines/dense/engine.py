@@ -1,8 +1,8 @@
-"""The dense engine: every score computed, in any arithmetic. The referee of all other engines; written to be read.
+"""The dense engine: the forward pass of a transformer in any arithmetic, with every score computed.
 
-A pass embeds the tokens and adds the position features; every layer adds what its heads retrieve (:mod:`.attention`)
-and what its feed-forward computes; the largest logit decides. How heads are stacked (:mod:`.grouping`), what is
-remembered (:mod:`.memory`) and how tokens are guessed ahead (:mod:`.guessing`) only make it faster.
+A pass embeds the tokens and adds the position features; every layer adds the values that its heads retrieve
+(:mod:`.attention`) and the output of its feed-forward network; the largest logit decides. Stacking of heads
+(:mod:`.grouping`), caches (:mod:`.memory`) and speculative decoding (:mod:`.guessing`) only make it faster.
 """
 
 from __future__ import annotations
@@ -38,9 +38,9 @@ from softmachine.transformer.features import Feature
 from softmachine.transformer.weights import AffineMap, Transformer
 
 _out_of_range_is_noticed_later = np.errstate(over="ignore", invalid="ignore")
-"""Arithmetics see to overflow themselves, where something is decided, so that numpy need not warn of it."""
+"""Suppresses NumPy's overflow warnings: arithmetics check the range themselves at every decision."""
 _MANY, _AT_ONCE = 64, 4096
-"""From so many sequences on, bounds for all of them are worth it; so many positions are read with bounds for each."""
+"""Batch size from which shared error bounds pay off; positions per chunk with per-sequence bounds."""
 
 
 class DenseEngine:
@@ -51,7 +51,7 @@ class DenseEngine:
         numbers: The arithmetic, or its name.
 
     Raises:
-        PrecisionError: If the arithmetic lacks a weight; it names the place.
+        PrecisionError: If a weight is not representable; the message names it.
     """
 
     def __init__(self, transformer: Transformer, numbers: str | Arithmetic = "float64") -> None:
@@ -80,38 +80,38 @@ class DenseEngine:
 
     @cached_property
     def plain(self) -> PlainWeights:
-        """The same weights in floats that know nothing of their errors."""
+        """The draft model: the same weights in floats without error bounds."""
         return PlainWeights(self.transformer)
 
     @property
     def has_plain(self) -> bool:
-        """Whether these are prepared."""
-        return "plain" in vars(self)
+        """Whether the draft model has been built."""
+        return type(self).plain.attrname in vars(self)
 
     def placed(self, positions: range, length: int | None) -> Tensor:
-        """The position features at some positions of an input of length n, in their coordinates."""
+        """Return the position embedding at some positions of an input of length n."""
         start, known = positions.start, self._placed
         if known is None or known[1] != length or not known[0].start <= start <= positions.stop <= known[0].stop:
-            # Where the length is known, features need not have a value beyond it.
+            # With a given length, features may be undefined beyond it.
             ahead = positions if length is not None else range(start, -(-positions.stop // PIECE) * PIECE)
             features = Placed.at(self.transformer.features, ahead, length).numbers(self.arithmetic)
             known = self._placed = ahead, length, self.positions(features)
         return known[2][start - known[0].start : positions.stop - known[0].start]
 
     def start(self, batch: int = 1, length: int | None = None) -> Pass:
-        """A fresh pass over sequences of the same shape; ``length`` is n, for models that use it."""
+        """Start a pass over a batch of sequences; ``length`` is n, for models that read it."""
         return Pass(self, batch, length)
 
     def residual_stream(self, sequences: Sequence[Sequence[str]], length: int | None = None) -> Tensor:
-        """The residual stream after the last layer: (sequence, position, coordinate)."""
+        """Return the residual stream after the last layer: (sequence, position, coordinate)."""
         return self.start(len(sequences), length).extend(sequences)
 
     def answers(self, sequences: Sequence[Sequence[str]], length: int | None = None) -> list[list[str]]:
-        """The output of the largest logit at every position of every sequence."""
+        """Return the output of the largest logit at every position of every sequence."""
         return [[self.transformer.outputs[k] for k in row] for row in self.decided(sequences, length)]
 
     def decided(self, sequences: Sequence[Sequence[str]], length: int | None = None) -> NDArray[np.intp]:
-        """The same as numbers of outputs; what bounds for many sequences leave open is decided by bounds for each."""
+        """Return the argmax outputs as indices; sequences undecided with shared bounds are repeated with their own."""
         indices = self.indices(sequences)
         if self._together is None or len(indices) < _MANY:
             return self._decided(indices, length)
@@ -128,9 +128,9 @@ class DenseEngine:
 
     @cached_property
     def _together(self) -> Together | None:
-        """The same for many sequences at once, in float64 with bounds; it does not know layer norm.
+        """The engine with error bounds shared by a batch; None unless the arithmetic is float64 without layer norm.
 
-        Nor does it know when sequences go round, so that loops with as many turns as the input is long are not for it.
+        It has no cycle detection, so models whose loop count depends on the input length do not use it.
         """
         weights = self.transformer
         long = any(isinstance(block.repeats, Feature) for block in weights.blocks)
@@ -138,10 +138,10 @@ class DenseEngine:
         return Together(weights) if known and not long else None
 
     def indices(self, sequences: Sequence[Sequence[str]]) -> NDArray[np.intp]:
-        """The numbers of tokens: (sequence, position).
+        """Convert tokens to indices: (sequence, position).
 
         Raises:
-            InputError: If a token is not of the vocabulary.
+            InputError: If a token is not in the vocabulary.
             UsageError: If the sequences have different lengths.
         """
         if len(set(map(len, sequences))) > 1:
@@ -155,7 +155,7 @@ class DenseEngine:
 
 
 class Together:
-    """A transformer that reads many sequences at once, with error bounds that serve all of them.
+    """Runs a transformer on a batch of sequences with shared error bounds.
 
     Args:
         transformer: The weights.
@@ -167,16 +167,16 @@ class Together:
         self.useful = True
 
     def decided(self, indices: NDArray[np.intp], length: int | None) -> tuple[NDArray[np.intp], NDArray[np.bool_]]:
-        """The outputs of the largest logits, and for each sequence whether they are in doubt.
+        """Return the argmax outputs as indices, and which sequences are undecided.
 
-        If most are, as in deep networks, whose errors add up, nothing more is tried.
+        If most are undecided, as in deep networks, whose errors accumulate, later batches are not tried.
         """
         if self.useful:
             self.numbers.begin(len(indices))
             run = self.engine.start(len(indices), length)
             try:
                 found = run.decisions(run.extend(indices))
-            except SoftmachineError:  # such as a number out of range, of any sequence
+            except SoftmachineError:  # for example, overflow in any sequence
                 self.useful = False
             else:
                 self.useful = 2 * int(np.count_nonzero(self.numbers.doubtful)) <= len(indices)
@@ -185,7 +185,7 @@ class Together:
 
 
 class Pass:
-    """Sequences being read, from the first position on; keys and values are kept, so that decoding can go on."""
+    """A forward pass over a batch of sequences, extended position by position with a KV cache."""
 
     def __init__(self, engine: DenseEngine, batch: int, length: int | None) -> None:
         self.engine = engine
@@ -194,13 +194,13 @@ class Pass:
         self.read = 0
         self.memory = Memory(goes_on=self._goes_on)
         self.watcher: Watcher | None = None
-        """Is shown all that is computed."""
+        """Hook for all activations."""
 
     def extend(self, sequences: Sequence[Sequence[str]] | NDArray[np.intp]) -> Tensor:
-        """Read more tokens of every sequence; the residual stream at the new positions after the last layer.
+        """Read more tokens of every sequence; return the residual stream at the new positions after the last layer.
 
         Args:
-            sequences: The tokens, or their numbers.
+            sequences: The tokens, or their indices.
         """
         stream = self.embedded(sequences)
         if not stream.shape[1]:
@@ -210,7 +210,7 @@ class Pass:
         return stream
 
     def _turned(self, stream: Tensor, block: int, turns: int) -> Tensor:
-        """The stream after all turns of a block."""
+        """Return the stream after all iterations of a block."""
         if self._may_end and turns > 1:
             return after_turns(lambda stream: self.turn(stream, block, 0), stream, turns)
         for turn in range(turns):
@@ -219,24 +219,24 @@ class Pass:
 
     @property
     def _goes_on(self) -> bool:
-        """Whether more positions may come, which look at those of every turn."""
+        """Whether later positions may be appended, which attend to the keys of every iteration."""
         return all(head.mask.causal for head in self.engine.transformer.heads)
 
     @property
     def _may_end(self) -> bool:
-        """Whether turns of a loop can be left out when it goes round.
+        """Whether a loop may stop early in a cycle.
 
-        What a turn makes of a stream is decided by the stream, if all positions are there: so are all that follow.
+        With all positions present, an iteration is a function of the stream alone, so a repeated stream is a cycle.
         """
         return not self._goes_on and self.watcher is None and not self.engine.arithmetic.in_place
 
     def _is_looped(self, block: int) -> bool:
-        """Whether a block has turns, and something may be kept from one to the next."""
+        """Whether a block is looped and tensors may be cached between iterations."""
         return self.engine.transformer.blocks[block].repeats != 1 and not self.engine.arithmetic.in_place
 
     @_out_of_range_is_noticed_later
     def embedded(self, sequences: Sequence[Sequence[str]] | NDArray[np.intp]) -> Tensor:
-        """The residual stream before the first layer, of more tokens of every sequence."""
+        """Read more tokens of every sequence; return the residual stream before the first layer."""
         indices = sequences if isinstance(sequences, np.ndarray) else self.engine.indices(sequences)
         new = self._new(indices)
         positions = range(self.read, self.read + new)
@@ -250,14 +250,14 @@ class Pass:
 
     @_out_of_range_is_noticed_later
     def turn(self, stream: Tensor, block: int, turn: int) -> Tensor:
-        """The residual stream of the last positions after one turn of a block."""
+        """Run one iteration of a block on the residual stream of the last positions."""
         positions = range(self.read - stream.shape[1], self.read)
         for depth, layer in enumerate(self.engine.blocks[block]):
             stream = self._layer(layer, stream, positions, (block, turn, depth))
         return stream
 
     def _layer(self, layer: DenseLayer, stream: Tensor, positions: range, where: tuple[int, int, int]) -> Tensor:
-        """The residual stream after one layer: x += attention(x), then x += feed-forward(x)."""
+        """Run one layer: x += attention(x), then x += feed-forward(x)."""
         numbers, looped = self.engine.arithmetic, self._is_looped(where[0])
         watcher = self.watcher
         project, attended, network = self.memory.rows(where, looped=looped)
@@ -267,8 +267,8 @@ class Pass:
                 memory = self.memory.of((*where, index), looped=looped)
                 look = partial(watcher.searched, index) if watcher else None
                 found += retrieved(numbers, group, positions, self.length, memory, look)
-            heard = joined([found[place] for place in layer.order], axis=-1)
-            stream = attended.computed(layer.output, stream, heard)
+            retrieved_values = joined([found[place] for place in layer.order], axis=-1)
+            stream = attended.computed(layer.output, stream, retrieved_values)
             if watcher:
                 watcher.attended(where, stream, positions)
         if layer.network is not None:
@@ -282,37 +282,42 @@ class Pass:
 
     @_out_of_range_is_noticed_later
     def decisions(self, stream: Tensor) -> NDArray[np.intp]:
-        """The index of the largest logit at every position."""
+        """Return the index of the largest logit at every position.
+
+        Raises:
+            AmbiguousTokenError: If the largest logits are equal.
+            PrecisionError: If the largest logit is undecided.
+        """
         engine = self.engine
         try:
             return engine.arithmetic.largest(engine.unembedding(stream))
         except UndecidedError as doubt:
             outputs = ", ".join(repr(engine.transformer.outputs[k]) for k in doubt.candidates[:4])
             position = self.read - stream.shape[1] + doubt.query
-            message = f"at position {position} the next of {outputs} is not decided: {doubt.reason}"
+            message = f"at position {position} the next token is undecided among {outputs}: {doubt.reason}"
             if doubt.tie:
                 raise AmbiguousTokenError(message) from None
             rounds_less = "ball" if engine.arithmetic.name == "float64" else "float64"
             raise PrecisionError(message, hint=Remedy("use {}", arithmetic=rounds_less)) from None
 
     def says(self, tokens: Sequence[str], last: int = 1) -> list[str]:
-        """Read more tokens of the one sequence; the output of the largest logit at each of the last positions."""
+        """Read more tokens of the single sequence; return the argmax output at each of the ``last`` positions."""
         stream = self.extend([tokens])
         return [self.engine.transformer.outputs[k] for k in self.decisions(stream[:, -last:])[0]]
 
     def adopt(self, where: tuple[int, int, int, int], parts: Sequence[Tensor]) -> None:
-        """Take the keys of a group of heads, and the values of each, at more positions from somebody who knows them.
+        """Append externally computed keys and values to a head group's cache.
 
         Args:
-            where: The block, the turn, the layer, and the group in it.
-            parts: The keys, then the values.
+            where: The block, the iteration, the layer, and the head group in it.
+            parts: The keys, then the values of each head.
         """
         self.memory.of(where, looped=self._is_looped(where[0])).append(parts)
 
     def again(self, tokens: Sequence[str], position: int) -> Tensor:
-        """Compute one of the positions that were read again, to be watched; the stream there, after the last layer.
+        """Recompute a position with hooks attached; return its residual stream after the last layer.
 
-        Nothing is forgotten: the keys and values that it writes are those that are there.
+        The KV cache does not change: the recomputed keys and values equal the cached ones.
         """
         read = self.read
         self.rewind(position)
@@ -323,15 +328,19 @@ class Pass:
             self.memory.recall(read)
 
     def rewind(self, read: int) -> None:
-        """Forget all but the first so many tokens, also if reading the others ended in an error."""
+        """Truncate the pass to the first ``read`` tokens, also after an error in a later one."""
         self.read = read
         self.memory.rewind(read)
 
     def _new(self, indices: NDArray[np.intp]) -> int:
-        """How many positions are new."""
+        """Return the number of new positions.
+
+        Raises:
+            UsageError: If the batch size differs, or the model looks ahead and has read tokens before.
+        """
         transformer = self.engine.transformer
         if len(indices) != self.batch:
             raise UsageError(f"this pass reads {self.batch} sequences, not {len(indices)}")
         if self.read and not self._goes_on:
-            raise UsageError(f"{transformer.name!r} looks ahead, so it cannot read a sequence piece by piece")
+            raise UsageError(f"{transformer.name!r} looks ahead, so it cannot read a sequence in parts")
         return int(indices.shape[1])

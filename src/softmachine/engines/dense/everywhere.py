@@ -1,10 +1,10 @@
-"""Hard attention where every position sees every other: equal queries ask once, and a turn asks only where it must.
+"""Bidirectional hard attention with deduplicated queries and keys, incremental over loop iterations.
 
-Nothing is guessed. Equal queries of equal keys have equal scores, so those of different rows are all that there are. In
-a loop, a query remembers all keys that are as good as the worst that it ever picked. A turn computes the scores of keys
-that have changed; only who has none of those keys left asks all keys again, and picks worse ones than ever, which
-cannot happen often. Only scores without doubt say so (`Arithmetic.certain_scores`); where there are none, every turn
-asks all keys.
+The result is exact. Equal queries and equal keys have equal scores, so scores are computed once per pair of distinct
+rows. In a loop, each query keeps all keys whose score is at least the lowest maximum it has had (its floor). An
+iteration scores only the keys that have changed; a query whose kept keys have all changed is compared with all keys
+again, which lowers its floor and so is rare. This requires exact scores (`Arithmetic.certain_scores`); without them,
+every iteration compares with all keys.
 """
 
 from __future__ import annotations
@@ -21,21 +21,21 @@ from softmachine.transformer.attention import Choice
 
 Places = NDArray[np.intp]
 MOST_SCORES = 1 << 21
-"""So many scores are computed at a time, unless that were too few queries."""
+"""Scores per chunk of queries, unless the chunk would have too few queries."""
 FEWEST = 48
-"""The number of queries is a multiple of this, as of what matrix products do together: every sum stays the same."""
+"""Chunks are multiples of this many queries, the block size of matrix products, so that rounding is the same."""
 FEW_TIES = 64
-"""The values of queries that pick so many keys or fewer are gathered; else all keys are weighted with 0 and 1."""
+"""Up to this many chosen keys per query, values are gathered; above, the mean uses a 0-1 weight for every key."""
 QUERIES = 256
-"""So many queries at least have scores without doubt at a time, since what there is to know of all keys takes time."""
+"""Minimal number of queries per chunk of exact scores, which amortises the work per key."""
 SELDOM = 4
-"""If less than one query for so many keys asks, it does not pay to look for equal keys."""
+"""Keys are deduplicated only if there is at least one query per this many keys."""
 MOST_NEAR = 1 << 22
-"""If a loop has more pairs of queries and keys to remember, it only remembers those that are picked."""
+"""Limit of pairs of queries and keys kept between iterations; above, only the chosen ones are kept."""
 
 
 class Kinds(NamedTuple):
-    """Positions in classes of equal rows.
+    """Equivalence classes of equal rows.
 
     Args:
         first: The first position of each class, in ascending order.
@@ -47,7 +47,7 @@ class Kinds(NamedTuple):
 
     @staticmethod
     def among(rows: Tensor) -> Kinds:
-        """The classes of rows (1, positions, coordinates); numbers that are objects are not compared."""
+        """Classify rows (1, positions, coordinates); with object arrays, each row is its own class."""
         parts = [part[0] for part in (rows.value, rows.error) if part is not None]
         count, width = parts[0].shape
         if any(part.dtype == object for part in parts):
@@ -63,18 +63,18 @@ class Kinds(NamedTuple):
 
     @staticmethod
     def of_keys(key: Tensor, queries: int) -> Kinds:
-        """Classes of keys that so many queries look at; each of its own, if looking for equal ones does not pay."""
+        """Classify keys for this many queries; each is its own class if deduplication does not pay off."""
         count = key.shape[1]
         found = Kinds.among(key) if SELDOM * queries >= count else Kinds.single(count)
         return found if 2 * len(found.first) <= count else Kinds.single(count)
 
     @staticmethod
     def single(count: int) -> Kinds:
-        """So many positions, each of its own."""
+        """Return ``count`` classes of one position each."""
         return Kinds(np.arange(count), np.arange(count))
 
     def members(self, listed: Places) -> tuple[Places, Places]:
-        """All positions of the classes in a list: where in the list the class is, and the position."""
+        """Expand a list of classes to positions: return the index into the list, and the position."""
         order = np.argsort(self.of, kind="stable")
         sizes = np.bincount(self.of, minlength=len(self.first))
         begins, many = (np.cumsum(sizes) - sizes)[listed], sizes[listed]
@@ -84,10 +84,10 @@ class Kinds(NamedTuple):
 
 @dataclass(frozen=True)
 class Picks:
-    """Which keys queries pick: query q those from starts[q] to starts[q + 1], in ascending order, at least one.
+    """The keys chosen by each query, in compressed sparse row format; ascending and at least one per query.
 
     Args:
-        starts: Where the keys of each query begin, and the end.
+        starts: The keys of query q are ``keys[starts[q]:starts[q + 1]]``.
         keys: The keys.
     """
 
@@ -96,41 +96,41 @@ class Picks:
 
     @staticmethod
     def of(query: Places, key: Places, count: int) -> Picks:
-        """The picks of so many queries, as pairs in order."""
+        """Convert sorted pairs (query, key) of ``count`` queries."""
         return Picks(np.concatenate([[0], np.cumsum(np.bincount(query, minlength=count))]), key)
 
     @property
     def counts(self) -> Places:
-        """How many keys each query picks."""
+        """The number of keys per query."""
         return np.diff(self.starts)
 
     @property
     def queries(self) -> Places:
-        """For each pick, who picks."""
+        """The query of each entry of ``keys``."""
         return np.repeat(np.arange(len(self.starts) - 1), self.counts)
 
     def one(self, choice: Choice) -> Picks:
-        """Of all that tie those that a head chooses."""
+        """Break ties: keep all keys, the leftmost or the rightmost."""
         if choice is Choice.AVERAGE:
             return self
         at = self.starts[:-1] if choice is Choice.LEFTMOST else self.starts[1:] - 1
         return Picks(np.arange(len(self.starts)), self.keys[at])
 
     def flags(self, keys: int) -> Flags:
-        """Who picks which of so many keys."""
+        """Convert to a matrix (queries, keys) of flags."""
         found = np.zeros((len(self.starts) - 1, keys), dtype=bool)
         found[self.queries, self.keys] = True
         return found
 
     def part(self, some: Places) -> Picks:
-        """The picks of some queries."""
+        """Restrict to some queries."""
         starts, counts = self.starts[:-1][some], self.counts[some]
         begins = np.cumsum(counts) - counts
         within = np.arange(counts.sum()) - np.repeat(begins, counts)
         return Picks(np.concatenate([begins, [counts.sum()]]), self.keys[np.repeat(starts, counts) + within])
 
     def mean(self, numbers: Arithmetic, value: Tensor) -> Tensor:
-        """The means of the picked values: (batch, keys, d) gives (batch, queries, d)."""
+        """Average the chosen values: (batch, keys, d) gives (batch, queries, d)."""
         counts, batch, width = self.counts, value.shape[0], value.shape[-1]
         whole: list[tuple[Places, Tensor]] = []
         for count in np.unique(counts[counts <= FEW_TIES]):
@@ -148,32 +148,32 @@ class Picks:
 
 
 class Scored(NamedTuple):
-    """Pairs of queries and keys, with their scores."""
+    """Pairs of queries and keys with their scores."""
 
     query: Places
     key: Places
     score: Array
 
     def part(self, some: Flags | Places) -> Scored:
-        """Some of the pairs."""
+        """Select some of the pairs."""
         return Scored(self.query[some], self.key[some], self.score[some])
 
     def ordered(self) -> Scored:
-        """The pairs in the order of queries, and those of one in the order of keys."""
+        """Sort the pairs by query, then by key."""
         return self.part(_order(self.query, self.key))
 
     @staticmethod
     def joined(parts: list[Scored]) -> Scored:
-        """All pairs of some parts, at least one."""
+        """Concatenate a nonempty list of pairs."""
         return Scored(*(np.concatenate(each) for each in zip(*parts, strict=True)))
 
 
 @dataclass(frozen=True)
 class Near:
-    """All keys whose scores, which are without doubt, are at least the floor of a query; the best are among them.
+    """All keys whose exact score is at least the floor of a query; they include those of maximal score.
 
     Args:
-        pairs: These keys of each query, at least one, in order.
+        pairs: These keys of each query, sorted, at least one per query.
         floor: The floor of each query.
     """
 
@@ -182,7 +182,7 @@ class Near:
 
     @staticmethod
     def of(numbers: Arithmetic, query: Tensor, key: Tensor) -> Near | None:
-        """The best keys of queries (1, queries, d); None if a score is in doubt. Equal keys are looked at once."""
+        """Find the best keys of queries (1, queries, d), with equal keys scored once; None if a score is inexact."""
         kinds = Kinds.of_keys(key, query.shape[1])
         found = _scored(numbers, query, key[:, kinds.first], None)
         if found is None:
@@ -192,7 +192,7 @@ class Near:
         return Near(pairs.part(which)._replace(key=place).ordered(), floor)
 
     def revised(self, numbers: Arithmetic, query: Tensor, key: Tensor, changed: Flags) -> Near | None:
-        """The same after some keys have changed; None if a score is in doubt."""
+        """Update after some keys have changed; None if a score is inexact."""
         which = np.flatnonzero(changed)
         found = _scored(numbers, query, key[:, which], self.floor)
         if found is None:
@@ -212,27 +212,27 @@ class Near:
 
     @property
     def top(self) -> Array:
-        """The best score of each query."""
+        """The maximal score of each query."""
         begins = np.searchsorted(self.pairs.query, np.arange(len(self.floor)))
         return np.asarray(np.maximum.reduceat(self.pairs.score, begins))
 
     def only_best(self) -> Near:
-        """The keys that are picked, and no other."""
+        """Keep only the keys of maximal score."""
         top = self.top
         return Near(self.pairs.part(self.pairs.score == top[self.pairs.query]), top)
 
     @property
     def picks(self) -> Picks:
-        """All keys of maximal score."""
+        """The keys of maximal score."""
         pairs = self.only_best().pairs
         return Picks.of(pairs.query, pairs.key, len(self.floor))
 
 
 class Asked:
-    """What a head was asked at all positions, and what it picked; in a loop kept for the next turn.
+    """The argmax of a head at all positions, kept between the iterations of a loop.
 
     Args:
-        looped: Whether there are turns.
+        looped: Whether the block is looped.
     """
 
     def __init__(self, *, looped: bool) -> None:
@@ -240,14 +240,14 @@ class Asked:
         self.forget()
 
     def forget(self) -> None:
-        """Forget all of it."""
+        """Discard the state."""
         self._before: tuple[Tensor, Tensor, Kinds, Near | None, Picks] | None = None
 
     def found(self, numbers: Arithmetic, query: Tensor, key: Tensor) -> tuple[Kinds, Picks]:
-        """The classes of queries (1, positions, d), and all keys of maximal score for each class.
+        """Return the classes of queries (1, positions, d), and the keys of maximal score for each class.
 
         Raises:
-            UndecidedError: If two scores that decide cannot be told apart; for a position of the query's class.
+            UndecidedError: If the maximal score is undecided; at a position of the query's class.
         """
         before = self._before
         if before is None or not same(query, before[0]):
@@ -266,17 +266,17 @@ class Asked:
 
 
 def at_a_time(most: int, scores: int) -> int:
-    """How many queries are looked at at a time, if each has so many scores."""
+    """Return the number of queries per chunk, if each has ``scores`` scores."""
     return max(1, most // max(1, scores) // FEWEST) * FEWEST
 
 
 def same(x: Tensor, y: Tensor) -> bool:
-    """Whether numbers and error bounds are the same."""
+    """Whether numbers and error bounds are equal."""
     return x.shape == y.shape and not differ(x, y).any()
 
 
 def differ(x: Tensor, y: Tensor) -> Flags:
-    """At which positions numbers or error bounds differ: (batch, positions, coordinates) twice."""
+    """Return the positions at which two tensors (batch, positions, coordinates) or their error bounds differ."""
     found = np.zeros(x.shape[1], dtype=bool)
     if x is y:
         return found
@@ -288,15 +288,15 @@ def differ(x: Tensor, y: Tensor) -> Flags:
     for one, other in pairs:
         if one.__array_interface__ == other.__array_interface__:
             continue  # the same memory
-        unequal = ~(one == other)  # objects that may be equal are not
+        unequal = ~(one == other)  # inexact objects never compare equal
         found[np.flatnonzero(unequal) // max(1, one.shape[2]) % len(found)] = True
     return found
 
 
 def _best(numbers: Arithmetic, query: Tensor, some: Places, key: Tensor) -> Picks:
-    """All keys of maximal score for the queries at some positions, as bounds and close calls have it.
+    """Find the keys of maximal score for the queries at some positions, with error bounds.
 
-    Equal keys are looked at once.
+    Equal keys are scored once.
     """
     kinds = Kinds.of_keys(key, len(some))
     looked_at = key[:, kinds.first]
@@ -320,9 +320,9 @@ def _best(numbers: Arithmetic, query: Tensor, some: Places, key: Tensor) -> Pick
 
 
 def _scored(numbers: Arithmetic, query: Tensor, key: Tensor, floor: Array | None) -> tuple[Scored, Array] | None:
-    """All pairs with a score of at least the floor of the query, and the floors; without floors, the best scores are.
+    """Return all pairs whose score is at least the query's floor, and the floors; by default the maximal scores.
 
-    None if a score is in doubt.
+    None if a score is inexact.
     """
     parts, floors = [], []
     together = max(QUERIES, MOST_SCORES // key.shape[1])
@@ -338,12 +338,12 @@ def _scored(numbers: Arithmetic, query: Tensor, key: Tensor, floor: Array | None
 
 
 def _order(query: Places, key: Places) -> Places:
-    """How to sort pairs by queries, then keys."""
+    """Return the permutation that sorts pairs by query, then by key."""
     return np.argsort(query * (key.max(initial=0) + 1) + key, kind="stable")
 
 
 def _pairs(flags: Flags) -> tuple[Places, Places]:
-    """The rows and columns of a matrix that are set, row by row."""
+    """Return the rows and columns of the set entries of a matrix, row by row."""
     row, column = np.divmod(np.flatnonzero(flags), max(1, flags.shape[1]))
     return row, column
 
@@ -353,7 +353,7 @@ def _reshaped(x: Tensor, shape: tuple[int, ...]) -> Tensor:
 
 
 def _assembled(parts: list[tuple[Places, Tensor]]) -> Tensor:
-    """What was found for some queries each, in the order of all."""
+    """Concatenate results of disjoint sets of queries in the order of all queries."""
     order = np.argsort(np.concatenate([some for some, _ in parts]))
     value: Array = np.concatenate([part.value for _, part in parts], axis=1)[:, order]
     errors = [part.error for _, part in parts]

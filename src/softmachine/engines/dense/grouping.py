@@ -1,4 +1,4 @@
-"""A layer in an arithmetic: heads that share keys in one group, and the maps of all heads stacked into one."""
+"""A layer prepared for an arithmetic: heads grouped by shared keys, and all projections stacked into one map."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from softmachine.transformer.weights import AffineMap, FeedForward, Head, Layer,
 
 
 class Group(NamedTuple):
-    """Heads that share keys, mask, weighting and bias: their queries at some positions, keys and values at some."""
+    """Heads that share keys, mask, weighting and bias, with their queries, keys and values."""
 
     heads: tuple[Head, ...]
     key: Tensor
@@ -26,14 +26,14 @@ class Group(NamedTuple):
 
 @dataclass(frozen=True)
 class DenseLayer:
-    """A layer as the dense engine computes it.
+    """A layer of the dense engine.
 
     Args:
-        groups: The heads; those that look for different things in the same keys together, so that one search serves.
-        order: Where each head of the layer is among those of the groups.
-        project: From the residual stream to, group by group, the keys, then the queries and the values of its heads.
-        output: The residual stream, and what all retrieved values add to it.
-        network: The feed-forward; None if it adds nothing (without units, it may still add a constant).
+        groups: The heads, grouped by shared keys, so that one attention computation serves a group.
+        order: The index of each head of the layer in the concatenation of the groups.
+        project: The map from the residual stream to, per group, the keys, then the queries and values of its heads.
+        output: The map (residual stream, retrieved values of all heads) to the new residual stream.
+        network: The feed-forward network; None if it adds nothing (without units, it may still add a constant).
     """
 
     groups: tuple[tuple[Head, ...], ...]
@@ -44,7 +44,7 @@ class DenseLayer:
 
     @staticmethod
     def of(layer: Layer, width: int, numbers: Arithmetic) -> DenseLayer:
-        """The layer of a residual stream of this width, in an arithmetic."""
+        """Prepare a layer of a residual stream of this width for an arithmetic."""
         groups = same_keys(layer.heads)
         outputs = side_by_side([head.output for head in layer.heads], width)
         return DenseLayer(
@@ -56,7 +56,7 @@ class DenseLayer:
         )
 
     def parts(self, projected: Tensor) -> Iterator[Group]:
-        """Each group of heads, with its keys, the queries of its heads and their values."""
+        """Split projections into keys, queries and values of each head group."""
         sizes = (len(part.bias) for group in self.groups for part in maps(group))
         parts = (projected[..., start:end] for start, end in pairwise([0, *accumulate(sizes)]))
         for group in self.groups:
@@ -64,7 +64,7 @@ class DenseLayer:
 
 
 def operator(affine: AffineMap, numbers: Arithmetic) -> Map:
-    """An affine map in an arithmetic."""
+    """Prepare an affine map for an arithmetic."""
     return numbers.operator(*_parts(affine))
 
 
@@ -82,12 +82,12 @@ def _network(forward: FeedForward, numbers: Arithmetic) -> Map | None:
 
 
 def maps(group: Sequence[Head]) -> list[AffineMap]:
-    """A group's keys, then its queries, then its values."""
+    """Return the maps of a group: the keys, then the queries, then the values of its heads."""
     return [group[0].key, *(head.query for head in group), *(head.value for head in group)]
 
 
 def same_keys(heads: Sequence[Head]) -> tuple[tuple[Head, ...], ...]:
-    """The heads in groups that have the same keys, mask, weighting and bias."""
+    """Group heads by equal keys, mask, weighting and bias."""
     groups: dict[object, list[Head]] = {}
     for head in heads:
         groups.setdefault((head.key, head.mask, head.weighting, head.bias), []).append(head)
@@ -95,7 +95,7 @@ def same_keys(heads: Sequence[Head]) -> tuple[tuple[Head, ...], ...]:
 
 
 def _order(heads: Sequence[Head], groups: Sequence[Sequence[Head]]) -> tuple[int, ...]:
-    """Where each head is among those of all groups; the sum of what heads add has their order in the layer."""
+    """Return the index of each head among the groups, so that head outputs are summed in the order of the layer."""
     places: dict[int, list[int]] = {}
     for place, head in enumerate(head for group in groups for head in group):
         places.setdefault(id(head), []).append(place)
@@ -103,13 +103,13 @@ def _order(heads: Sequence[Head], groups: Sequence[Sequence[Head]]) -> tuple[int
 
 
 def stacked(maps: Sequence[AffineMap], width: int) -> AffineMap:
-    """One map whose results are those of several, one after the other."""
+    """Stack maps: the results are concatenated."""
     rows = tuple(row for part in maps for row in part.weight.rows)
     return AffineMap(Matrix(rows, width), tuple(constant for part in maps for constant in part.bias))
 
 
 def side_by_side(matrices: Sequence[Matrix], height: int) -> Matrix:
-    """One matrix with the columns of several."""
+    """Concatenate matrices along the columns."""
     rows: list[list[tuple[int, Fraction]]] = [[] for _ in range(height)]
     offset = 0
     for matrix in matrices:

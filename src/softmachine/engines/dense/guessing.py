@@ -1,7 +1,7 @@
-"""Speculative decoding (Leviathan, Kalman and Matias, 2023): tokens are guessed cheaply and checked many at a time.
+"""Speculative decoding (Leviathan, Kalman and Matias, 2023): a draft model proposes tokens that one pass verifies.
 
-The guesses come from the same weights in plain floats, which know nothing of their errors. Checking them is one pass
-over all of them in the arithmetic that was asked for, and what it says stands, whatever was guessed.
+The draft model has the same weights in floats without error bounds. A pass in the requested arithmetic verifies the
+draft, and its tokens are the output, whatever the draft.
 """
 
 from __future__ import annotations
@@ -15,17 +15,17 @@ from softmachine.engines.dense.plain_run import PlainRun
 from softmachine.support.errors import SoftmachineError
 
 _FROM = 2
-"""Runs that are shorter are not worth preparing the weights twice for."""
+"""Decoded tokens before speculation starts; building the draft model costs more than shorter runs gain."""
 _FEWEST, _MOST = 16, 128
-"""So many tokens are guessed at a time, first and at most: twice as many when all were right."""
+"""Draft length: starts at the first, doubles after each fully accepted draft, up to the second."""
 
 
 class Draft:
-    """Guesses of what a decoder says next, until one is wrong.
+    """Drafts the next tokens of a decoder, until one is rejected.
 
     Args:
-        engine: The engine that checks them.
-        stops: Whether the run is over with a token; nothing is guessed beyond.
+        engine: The engine that verifies the drafts.
+        stops: Whether a token ends the run; a draft ends there, too.
     """
 
     def __init__(self, engine: DenseEngine, stops: Callable[[str], bool]) -> None:
@@ -36,11 +36,11 @@ class Draft:
         self._run: PlainRun | None = None
 
     def begin(self) -> None:
-        """Another sequence is read, from its first token on."""
+        """Start another sequence."""
         self._run = None
 
     def after(self, tokens: Sequence[str], said: int) -> tuple[str, ...]:
-        """What may follow the tokens, of which ``said`` were decoded; nothing if that is not worth the effort."""
+        """Draft the tokens after ``tokens``, ``said`` of which were decoded; empty if speculation does not pay off."""
         if not self.useful or (said < _FROM and not self.engine.has_plain):
             return ()
         guesses: list[str] = []
@@ -51,12 +51,12 @@ class Draft:
                 while len(guesses) < self._at_once and not (guesses and self.stops(guesses[-1])):
                     guesses.append(run.says(new))
                     new = guesses[-1:]
-        except SoftmachineError:  # such as a length that the weights were not made for
+        except SoftmachineError:  # for example, a length that the weights were not compiled for
             self.useful = False
         return tuple(guesses)
 
     def compare(self, guesses: Sequence[str], said: Sequence[str]) -> None:
-        """After a wrong guess there are no more: the next ones would hardly be better."""
+        """Stop speculating after the first rejected token."""
         self.useful = self.useful and len(said) > len(guesses)
         if guesses:
             self._at_once = min(2 * self._at_once, _MOST)

@@ -1,4 +1,4 @@
-"""What a pass remembers: keys and values of the positions read so far, and what the last turn of a loop found."""
+"""KV cache of a pass, and results cached between the iterations of a loop."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from softmachine.engines.numerics.base import Array, Flags, Map
 
 Found = TypeVar("Found")
 FEWEST_ROWS = 128
-"""From so many positions on, those that have changed since the turn before are looked for."""
+"""Number of positions from which unchanged positions are reused between iterations."""
 MOST_KEPT = 1 << 27
-"""So many flags of blocks of positions are kept for the next turn, at most."""
+"""Limit of the flags kept for the next iteration."""
 
 
 class Chosen(NamedTuple):
-    """Which keys some queries choose.
+    """The keys chosen by some queries.
 
     Args:
-        keys: Those that any of them chooses.
-        flags: Who chooses which of these: (batch, queries, chosen keys).
-        among: How many keys there are.
+        keys: The keys that any query chooses.
+        flags: Which query chooses which of these: (batch, queries, chosen keys).
+        among: The number of all keys.
     """
 
     keys: NDArray[np.intp]
@@ -34,31 +34,31 @@ class Chosen(NamedTuple):
 
     @staticmethod
     def of(flags: Flags) -> Chosen:
-        """What these flags of all keys say."""
+        """Convert flags over all keys."""
         keys = np.flatnonzero(flags.any(axis=(0, 1)))
         some = flags if len(keys) == flags.shape[-1] else flags[..., keys]
         return Chosen(keys, some, flags.shape[-1])
 
     def split(self, heads: int) -> list[Chosen]:
-        """What the queries of each head choose, if those of one come after those of another."""
+        """Split by head, if the queries are concatenated head after head."""
         return [self._replace(flags=part) for part in np.split(self.flags, heads, axis=1)]
 
     def values(self, value: Tensor) -> Tensor:
-        """The values of the chosen keys."""
+        """Select the values of the chosen keys."""
         return value if len(self.keys) == self.among else value[:, self.keys]
 
     @property
     def every(self) -> Flags:
-        """Who chooses which of all keys."""
+        """The flags over all keys: (batch, queries, keys)."""
         found = np.zeros((*self.flags.shape[:-1], self.among), dtype=bool)
         found[..., self.keys] = self.flags
         return found
 
 
 class Cache:
-    """A tensor (batch, position, coordinate) that positions are appended to; it grows by doubling.
+    """A tensor (batch, position, coordinate) with amortised append of positions, by doubling its capacity.
 
-    As long as all numbers are exact, no error bounds are kept. What comes first is not copied: often nothing follows.
+    Error bounds are stored only once a number is inexact. The first tensor is copied only when another follows.
     """
 
     def __init__(self) -> None:
@@ -68,7 +68,7 @@ class Cache:
         self._used = 0
 
     def append(self, new: Tensor) -> Tensor:
-        """Append positions; everything so far, as a view."""
+        """Append positions; return a view of all positions so far."""
         if self._value is None and self._first is None:
             self._first, self._used = new, new.shape[1]
             return new
@@ -90,7 +90,7 @@ class Cache:
         return Tensor(self._value[:, :end], None if self._error is None else self._error[:, :end])
 
     def _own(self) -> None:
-        """Copy what came first, so that more can be written behind it."""
+        """Copy the first tensor to a buffer that can grow."""
         if self._first is not None:
             value, error = self._first.value, self._first.error
             self._value = _grown(None, value, 0, value.shape[1])
@@ -99,12 +99,12 @@ class Cache:
             self._first = None
 
     def keep(self, positions: int) -> None:
-        """Forget all but the first so many positions."""
+        """Truncate to the first ``positions`` positions."""
         self._own()
         self._used = min(self._used, positions)
 
     def recall(self, positions: int) -> None:
-        """Have so many positions again, of those that were forgotten last."""
+        """Undo a truncation: restore the length ``positions``."""
         assert self._value is not None
         assert positions <= self._value.shape[1]
         self._used = positions
@@ -118,10 +118,10 @@ def _grown(old: Array | None, like: Array, used: int, capacity: int) -> Array:
 
 
 class Turns(Generic[Found]):
-    """What was found of queries and keys; in a loop, what the turn before found, if they are still the same.
+    """Attention results by queries and keys; in a loop, reused in the next iteration if both are unchanged.
 
     Args:
-        looped: Whether there are turns.
+        looped: Whether the block is looped.
     """
 
     def __init__(self, *, looped: bool) -> None:
@@ -129,7 +129,7 @@ class Turns(Generic[Found]):
         self._before: dict[int, tuple[Tensor, Tensor, Found]] = {}
 
     def find(self, which: int, query: Tensor, key: Tensor, look: Callable[[Tensor, Tensor], Found]) -> Found:
-        """What comes of the queries of a head and the keys."""
+        """Return the result for queries and keys, computed by ``look`` if it is not cached."""
         query, key = once(query, key)
         if not self.looped or query.shape[0] > 1:
             return look(query, key)
@@ -141,14 +141,14 @@ class Turns(Generic[Found]):
         return found
 
     def forget(self) -> None:
-        """Forget all of it."""
+        """Discard the cached results."""
         self._before.clear()
 
 
 class Blocks:
-    """What hard attention found, block by block of positions; in a loop kept for the next turn if that looks the same.
+    """Hard-attention results by blocks of positions; in a loop, reused if queries and keys are unchanged.
 
-    What softmax found is not kept: it has a number for each pair of positions, and hard attention few that are chosen.
+    Softmax results are not cached: they have a number for each pair of positions; hard attention chooses few keys.
     """
 
     def __init__(self, *, looped: bool) -> None:
@@ -158,7 +158,7 @@ class Blocks:
         self._kept = 0
 
     def turn(self, *looked_at: Tensor) -> None:
-        """Begin a turn with these queries and keys of all positions."""
+        """Begin an iteration with these queries and keys of all positions."""
         if not self.looped:
             return
         if len(looked_at) != len(self._before) or not all(map(same, looked_at, self._before)):
@@ -166,7 +166,7 @@ class Blocks:
         self._before = looked_at
 
     def find(self, start: int, query: Tensor, key: Tensor, look: Callable[[Tensor, Tensor], Chosen]) -> Chosen:
-        """What comes of the queries of the block that starts there."""
+        """Return the result of the block that starts at a position, computed by ``look`` if it is not cached."""
         found = self._chosen.get(start)
         if found is None:
             found = look(*once(query, key))
@@ -176,18 +176,18 @@ class Blocks:
         return found
 
     def forget(self) -> None:
-        """Forget all of it."""
+        """Discard the cached results."""
         self._before, self._kept = (), 0
         self._chosen.clear()
 
 
 class Rows:
-    """What a map made of each position; in a loop, positions that are as in the turn before are not computed again.
+    """Results of a positionwise map; in a loop, positions that are unchanged since the last iteration are reused.
 
-    What a map makes of a position depends on this position alone, and an error bound that held for it still does.
+    The map acts on each position separately, so an earlier error bound remains valid.
 
     Args:
-        looped: Whether there are turns.
+        looped: Whether the block is looped.
     """
 
     def __init__(self, *, looped: bool) -> None:
@@ -195,7 +195,7 @@ class Rows:
         self._before: tuple[tuple[Tensor, ...], Tensor] | None = None
 
     def computed(self, compute: Callable[..., Tensor], *given: Tensor) -> Tensor:
-        """What the map makes of tensors (batch, position, coordinate)."""
+        """Apply the map to tensors (batch, position, coordinate)."""
         if not self.looped or given[0].shape[1] < FEWEST_ROWS:
             return compute(*given)
         result = self._again(compute, given)
@@ -224,7 +224,7 @@ class Rows:
 
 
 def _replaced(old: Array, which: NDArray[np.intp], new: Array) -> Array:
-    """An array with new numbers at some positions; the old one, if these are the same."""
+    """Replace some positions of an array; returns the old array itself if nothing changes."""
     if (old[:, which] == new).all():
         return old
     found = old.copy()
@@ -233,14 +233,14 @@ def _replaced(old: Array, which: NDArray[np.intp], new: Array) -> Array:
 
 
 class GroupMemory:
-    """What is remembered of the heads of a group, which share their keys.
+    """The caches of a head group with shared keys.
 
     Args:
-        caches: Their keys, and the values of each; other turns of a loop have others.
-        shares: What softmax found.
-        chosen: What hard attention found.
-        blocks: The same where there are many positions.
-        asked: The same where every position sees every other, for each head.
+        caches: KV cache of one loop iteration: the keys, and the values of each head; None if nothing is appended.
+        shares: Softmax results.
+        chosen: Hard-attention results.
+        blocks: Hard-attention results in blocks, for many positions.
+        asked: Incremental argmax of each head, for bidirectional attention.
     """
 
     def __init__(
@@ -254,23 +254,23 @@ class GroupMemory:
         self.caches, self.shares, self.chosen, self.blocks, self._asked = caches, shares, chosen, blocks, asked
 
     def append(self, parts: Sequence[Tensor]) -> list[Tensor]:
-        """Keys and values of new positions; those of all positions so far."""
+        """Append keys and values of new positions; return those of all positions so far."""
         if self.caches is None:
             return list(parts)
         self.caches += [Cache() for _ in parts[len(self.caches) :]]
         return [cache.append(part) for cache, part in zip(self.caches, parts, strict=True)]
 
     def asked(self, head: int) -> Asked:
-        """What a head of the group was asked."""
+        """Return the incremental argmax of a head of the group."""
         self._asked += [Asked(looped=self.blocks.looped) for _ in range(len(self._asked), head + 1)]
         return self._asked[head]
 
 
 class Memory:
-    """All that a pass remembers, by where it belongs: (block, turn, layer, group).
+    """All caches of a pass, by (block, iteration, layer, head group).
 
     Args:
-        goes_on: Whether more positions may follow; else no keys and values are kept.
+        goes_on: Whether positions may be appended; otherwise keys and values are not cached.
     """
 
     def __init__(self, *, goes_on: bool = True) -> None:
@@ -281,7 +281,7 @@ class Memory:
         self._rows: dict[tuple[int, int], tuple[Rows, Rows, Rows]] = {}
 
     def of(self, where: tuple[int, int, int, int], *, looped: bool) -> GroupMemory:
-        """What is remembered of a group of heads."""
+        """Return the caches of a head group."""
         block, _, depth, index = where
         place = block, depth, index
         if place not in self._turns:
@@ -290,14 +290,14 @@ class Memory:
         return GroupMemory(caches, *self._turns[place], self._asked.setdefault(place, []))
 
     def rows(self, where: tuple[int, int, int], *, looped: bool) -> tuple[Rows, Rows, Rows]:
-        """What is remembered of a layer's maps: to queries, keys and values; what heads add; the feed-forward."""
+        """Return the caches of a layer's maps: projections, head outputs, and feed-forward network."""
         block, _, depth = where
         if (block, depth) not in self._rows:
             self._rows[block, depth] = Rows(looped=looped), Rows(looped=looped), Rows(looped=looped)
         return self._rows[block, depth]
 
     def rewind(self, read: int) -> None:
-        """Forget all but the first so many positions."""
+        """Truncate to the first ``read`` positions, and discard all cached results."""
         for found in self._turns.values():
             for part in found:
                 part.forget()
@@ -308,14 +308,14 @@ class Memory:
                 cache.keep(read)
 
     def recall(self, read: int) -> None:
-        """Have so many positions again, of those that were forgotten last."""
+        """Undo a truncation: restore the length ``read``."""
         for caches in self._caches.values():
             for cache in caches:
                 cache.recall(read)
 
 
 def once(query: Tensor, key: Tensor) -> tuple[Tensor, Tensor]:
-    """Queries and keys of one sequence if those of all are the same, as where only positions decide; else all."""
+    """Reduce queries and keys to batch size 1 if they are equal for all sequences, as for position-only heads."""
     same = query.shape[0] > 1 and all(
         (part == part[:1]).all() for x in (query, key) for part in (x.value, x.error) if part is not None
     )

@@ -1,4 +1,4 @@
-"""Position features as numbers of an arithmetic: at all positions of an input, or piece by piece while decoding."""
+"""Cache of position features: exact values in blocks of positions, converted to an arithmetic."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from softmachine.engines.numerics import Arithmetic, Tensor
 from softmachine.transformer.features import Feature
 
 PIECE = 64
-"""Decoding asks for one position after the other: features are computed for so many."""
+"""Positions per block; decoding requests one position at a time."""
 _KEPT = 128
-"""So many pieces are kept: several arithmetics ask for the same, and segments begin again."""
+"""Cached blocks; several arithmetics use the same ones, and every segment starts again at position 0."""
 
 
 class Placed(NamedTuple):
-    """The values of features at some positions; few are different.
+    """Values of features at some positions, with duplicates removed.
 
     Args:
-        different: The different values.
-        places: Which of them each feature has at each position: (positions, features).
+        different: The distinct values.
+        places: Indices into them: (positions, features).
     """
 
     different: list[Fraction]
@@ -31,7 +31,7 @@ class Placed(NamedTuple):
 
     @staticmethod
     def at(features: tuple[Feature, ...], positions: range, length: int | None) -> Placed:
-        """The values at these positions of an input of length n, if it is known."""
+        """Evaluate features at these positions; ``length`` is n, None for models that do not read it."""
         if length is not None:
             return _along(features, positions, length)
         pieces = range(positions.start // PIECE, -(-positions.stop // PIECE))
@@ -47,7 +47,7 @@ class Placed(NamedTuple):
         return Placed(different, np.concatenate(places)[some])
 
     def numbers(self, arithmetic: Arithmetic) -> Tensor:
-        """The values in an arithmetic, each rounded once: (positions, features)."""
+        """Convert to an arithmetic, rounding each distinct value once: (positions, features)."""
         return arithmetic.numbers([self.different])[0][self.places]
 
 

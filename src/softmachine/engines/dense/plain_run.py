@@ -1,8 +1,8 @@
-"""A run in plain floats, as fast as that goes token by token: what guesses are made with, and nothing else.
+"""Draft model of speculative decoding: the transformer in float64 without error bounds, fast token by token.
 
-It is the transformer written out once more, for one sequence, without bounds and without anybody who watches. Nothing
-follows from these numbers: what is guessed with them is checked. The residual stream has one coordinate more, which is
-1 everywhere, so that an affine map is one product. (Of small arrays ``dot`` is twice as fast as ``@``.)
+A second implementation of the forward pass, for one sequence, without hooks. Its numbers prove nothing: every draft is
+verified. The residual stream has an additional coordinate that is 1 everywhere, so that an affine map is one matrix
+product. (For small arrays ``dot`` is twice as fast as ``@``.)
 """
 
 from __future__ import annotations
@@ -23,18 +23,18 @@ from softmachine.transformer.weights import AffineMap, FeedForward, Head, Layer,
 
 _ZERO, _ONE = np.array(0.0), np.array(1.0)
 _FAR = np.array(-600.0)
-"""Exponents that are less do not matter, but processors are slow with their exponentials. (An array of one number is
-compared faster than the number.)"""
+"""Lower limit of exponents; smaller ones are negligible, but their exponentials are denormal and slow. (Comparison with
+a 0-d array is faster than with a number.)"""
 _FEW = 64
-"""Up to so many numbers in the queries of a position, heads with different keys are computed together."""
+"""Limit of the numbers in the queries of a position up to which heads with different keys are merged."""
 _NUMBERS = PlainFloat("float64:plain")
 
 
 class PlainRun:
-    """One sequence that a decoder reads in plain floats; keys and values are kept.
+    """A sequence read by the draft model, with a KV cache.
 
     Args:
-        weights: The transformer in plain floats.
+        weights: The weights of the draft model.
     """
 
     def __init__(self, weights: PlainWeights) -> None:
@@ -43,13 +43,13 @@ class PlainRun:
         self._searched = [[group.begin() for group in layer.groups] for layer in weights.layers]
 
     def says(self, tokens: Sequence[str]) -> str:
-        """Read more tokens, at least one; the output of the largest logit after the last."""
+        """Read at least one more token; return the argmax output after the last."""
         for start in range(0, len(tokens), PIECE):
             stream = self.extend(tokens[start : start + PIECE])
         return self.weights.outputs[int(stream[-1].dot(self.weights.unembedding).argmax())]
 
     def extend(self, tokens: Sequence[str]) -> Floats:
-        """The residual stream at more positions, after the last layer; its last coordinate is 1."""
+        """Read more tokens; return the residual stream after the last layer, whose last coordinate is 1."""
         positions = range(self.read, self.read + len(tokens))
         stream = self.weights.embedded(tokens, positions)
         for layer, searched in zip(self.weights.layers, self._searched, strict=True):
@@ -59,7 +59,7 @@ class PlainRun:
 
 
 class PlainWeights:
-    """A decoder's weights in plain floats.
+    """A decoder's weights in float64.
 
     Args:
         transformer: The decoder.
@@ -80,11 +80,11 @@ class PlainWeights:
         self.unembedding = _affine(transformer.unembedding)
 
     def embedded(self, tokens: Sequence[str], positions: range) -> Floats:
-        """The residual stream before the first layer."""
+        """Return the residual stream before the first layer."""
         try:
             embedded: Floats = self._embedding[[self._index[token] for token in tokens]]
         except KeyError as missing:
-            raise InputError(f"{missing.args[0]!r} is no token that can be read") from None
+            raise InputError(f"{missing.args[0]!r} is not an input token") from None
         if not self._features:
             return embedded
         if positions.stop > len(self._placed):
@@ -94,7 +94,7 @@ class PlainWeights:
 
 
 class PlainLayer:
-    """A layer in plain floats.
+    """A layer of the draft model.
 
     Args:
         layer: The layer.
@@ -112,11 +112,11 @@ class PlainLayer:
         self._network = _Network(layer.feed_forward, width)
 
     def __call__(self, stream: Floats, searched: Sequence[_Search | _Mean], positions: range) -> Floats:
-        """The residual stream after the layer; the one before it is overwritten.
+        """Return the residual stream after the layer; the input is overwritten.
 
         Args:
             stream: The residual stream at new positions.
-            searched: What each group of heads looks at.
+            searched: The KV cache of each head group.
             positions: The new positions.
         """
         if searched:
@@ -127,10 +127,10 @@ class PlainLayer:
 
 
 def _together(heads: Sequence[Head]) -> list[list[tuple[Head, ...]]]:
-    """Heads that are computed together, those that share keys next to each other.
+    """Group heads that are computed in one product, those with shared keys adjacent.
 
-    Few heads that look for different things with the same kind of softmax are: each has products with all keys, with
-    zeros for those that are not its own.
+    Small softmax heads with different keys are merged as well: each query is padded with zeros for the keys of the
+    other heads.
     """
     groups = [[same] for same in same_keys(heads)]
     for mask in Mask:
@@ -142,12 +142,12 @@ def _together(heads: Sequence[Head]) -> list[list[tuple[Head, ...]]]:
 
 
 def _by_softmax(head: Head) -> bool:
-    """Whether scores that are products decide how much attention keys get."""
+    """Whether a head is softmax attention with a query-key product and no bias."""
     return head.weighting.choice is Choice.SOFTMAX and head.bias is None and len(head.key.bias) > 0
 
 
 def _projections(groups: Sequence[tuple[Head, ...]], width: int) -> list[AffineMap]:
-    """What groups of heads project a residual stream to: keys, values, a 1, and queries among zeros."""
+    """Return the projections of head groups: keys, values, a 1, and zero-padded queries."""
     keys, parts = [same[0].key for same in groups], list[AffineMap]()
     for g, same in enumerate(groups):
         before, behind = (sum(len(key.bias) for key in some) for some in (keys[:g], keys[g + 1 :]))
@@ -157,12 +157,12 @@ def _projections(groups: Sequence[tuple[Head, ...]], width: int) -> list[AffineM
 
 
 def _constant(number: int, rows: int, width: int) -> AffineMap:
-    """The map of a residual stream to so many equal numbers."""
+    """Return the map from a residual stream to ``rows`` copies of a number."""
     return AffineMap(Matrix(((),) * rows, width), (Fraction(number),) * rows)
 
 
 def _affine(affine: AffineMap) -> Floats:
-    """The map x ↦ W x + b as a matrix that a vector is multiplied by, if its last coordinate is 1."""
+    """Return the map x ↦ W x + b as a matrix acting on vectors whose last coordinate is 1."""
     rows, last = affine.weight.rows, affine.weight.columns
     matrix: Floats = _NUMBERS.matrix(
         [(*row, (last, constant)) for row, constant in zip(rows, affine.bias, strict=True)], last + 1
@@ -171,7 +171,7 @@ def _affine(affine: AffineMap) -> Floats:
 
 
 class _Network:
-    """The feed-forward, with what it is added to; it has one unit more, which is 1."""
+    """The feed-forward network with residual connection; it has an additional unit that is 1."""
 
     def __init__(self, forward: FeedForward, width: int) -> None:
         self._first, self._second = (
@@ -200,11 +200,11 @@ class _Network:
 
 
 class _Group:
-    """Heads that share mask, choice and bias, and are computed together.
+    """Heads with the same mask, choice and bias that are computed together.
 
     Args:
-        groups: The heads, those that share keys together.
-        start: Where they begin among what is projected: keys, values, a 1, queries.
+        groups: The heads, grouped by shared keys.
+        start: The offset of their projections: keys, values, a 1, queries.
     """
 
     def __init__(self, groups: Sequence[tuple[Head, ...]], start: int) -> None:
@@ -218,18 +218,18 @@ class _Group:
         self.size = self.width + sum(sizes) + 1
         self.kept = slice(start, start + self.size)
         self.queries = slice(self.kept.stop, self.kept.stop + heads * self.width)
-        # Of the values of all keys that each head finds, its own; and the sum of its weights, which is next to them.
+        # Each head computes means of all values; select its own values, and the adjacent sum of its weights.
         among, whose = np.arange(heads * (sum(sizes) + 1)).reshape(heads, -1), np.repeat(np.arange(heads), sizes)
         self.own, self.total = among[whose, np.arange(len(whose))], among[whose, -1]
         self._scales = np.empty((0, heads))
 
     def begin(self) -> _Search | _Mean:
-        """A sequence that they look at, from its first position on."""
+        """Return an empty KV cache for a sequence."""
         alike = self.width == 0 and self.bias is None and self.choice in (Choice.SOFTMAX, Choice.AVERAGE)
         return _Mean(self) if alike else _Search(self)
 
     def scales(self, positions: range) -> Floats:
-        """What scores are multiplied by at some positions: (positions, heads)."""
+        """Return the inverse temperatures at some positions: (positions, heads)."""
         if positions.stop > len(self._scales):
             more = range(len(self._scales), positions.stop + PIECE)
             scales = [head.weighting.scale for head in self.heads]
@@ -239,14 +239,14 @@ class _Group:
 
 
 def _scale(scale: Fraction | Feature, positions: range) -> Floats:
-    """What the scores of a head are multiplied by at more positions: (positions, 1)."""
+    """Return the inverse temperature of a head at some positions: (positions, 1)."""
     if isinstance(scale, Feature):
         return _along((scale,), positions)
     return np.full((len(positions), 1), _NUMBERS.numbers([[scale]]).value)
 
 
 class _Mean:
-    """A sequence all of whose positions get the same attention: the sums of their values so far, and their number.
+    """Uniform attention over a sequence: running sums of the values, and their number.
 
     Args:
         group: The heads.
@@ -257,7 +257,7 @@ class _Mean:
         self._sum = np.zeros((1, group.size))
 
     def found(self, projected: Floats, _: range) -> Floats:
-        """What the heads retrieve at new positions, one head after the other, given what is projected there."""
+        """Return the values that the heads retrieve at new positions, concatenated, given the projections there."""
         sums = np.add.accumulate(np.concatenate([self._sum, projected[:, self._group.kept]]))
         self._sum = sums[-1:]
         seen = sums[:-1] if self._group.past else sums[1:]
@@ -265,7 +265,7 @@ class _Mean:
 
 
 class _Search:
-    """A sequence that heads search: its keys, its values and a 1, (coordinates, positions).
+    """KV cache of a sequence: keys, values and a 1, (coordinates, positions).
 
     Args:
         group: The heads.
@@ -276,7 +276,7 @@ class _Search:
         self._kept = np.empty((group.size, 0))
 
     def found(self, projected: Floats, positions: range) -> Floats:
-        """What the heads retrieve at new positions, one head after the other, given what is projected there."""
+        """Return the values that the heads retrieve at new positions, concatenated, given the projections there."""
         group, end, some, heads = self._group, positions.stop, len(positions), len(self._group.heads)
         if end > self._kept.shape[1]:
             self._kept = np.concatenate([self._kept, np.empty((group.size, end + PIECE))], axis=1)
@@ -289,11 +289,11 @@ class _Search:
         mixed = (_weights(score, group.choice) @ rows[group.width :].T).reshape(some, -1)
         found: Floats = mixed[:, group.own] / mixed[:, group.total]
         if group.past and positions.start == 0:
-            found[0] = 0  # nothing is seen from there
+            found[0] = 0  # no key is visible from position 0
         return found
 
     def _finish(self, score: Floats, positions: range) -> None:
-        """Add biases, and leave out what is not seen, in scores (positions, heads, keys)."""
+        """Add biases to scores (positions, heads, keys), and mask them."""
         keys, bias = range(positions.stop), self._group.bias
         if bias is not None:
             more = np.array([[float(bias.at(j, i)) for j in keys] for i in positions])
@@ -303,17 +303,17 @@ class _Search:
 
 
 def _along(features: tuple[Feature, ...], positions: range) -> Floats:
-    """Features at more positions: (positions, features)."""
+    """Return features at some positions: (positions, features)."""
     found: Floats = Placed.at(features, positions, None).numbers(_NUMBERS).value
     return found
 
 
 def _weights(score: Floats, choice: Choice) -> Floats:
-    """Scores as weights of which the largest is 1, over the last axis; next to nothing where nothing is seen.
+    """Convert scores to weights with maximum 1 over the last axis; negligible where masked.
 
     Args:
-        score: The scores, -∞ where nothing is seen; they may be overwritten.
-        choice: How scores become weights.
+        score: The scores, -∞ where masked; they may be overwritten.
+        choice: The kind of attention.
     """
     if choice is Choice.LEFTMOST or choice is Choice.RIGHTMOST:
         best = score.argmax(-1) if choice is Choice.LEFTMOST else score.shape[-1] - 1 - score[:, ::-1].argmax(-1)

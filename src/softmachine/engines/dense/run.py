@@ -16,7 +16,7 @@ from softmachine.support.errors import Remedy, UsageError
 from softmachine.theorems.codec import DecoderCodec, SegmentedCodec
 
 MAX_STEPS = 1_000_000
-"""So many steps are allowed, if nothing else is said."""
+"""Default limit of steps."""
 
 
 class DenseRun:
@@ -25,7 +25,7 @@ class DenseRun:
     Args:
         task: What to run.
         numbers: The arithmetic, or its name.
-        said: What was said before.
+        said: The tokens emitted before.
     """
 
     size = 0
@@ -75,15 +75,15 @@ class DenseRun:
         self.task.require_room(self.max_steps)
         steps, positions = sum(map(codec.is_step, self.tokens)), self.task.model.length
         marks = codec.stops, codec.segment_begins, codec.segment_ends
-        for said in decode_segments(self.engine, self.task.prompt, *marks, tuple(self.tokens)):
-            if codec.is_step(said.token):
+        for step in decode_segments(self.engine, self.task.prompt, *marks, tuple(self.tokens)):
+            if codec.is_step(step.token):
                 if steps >= self.max_steps:
                     return
                 steps += 1
-            if positions is not None and said.positions > positions:
+            if positions is not None and step.positions > positions:
                 raise self.task.outgrown(self.max_steps)
-            self.segments[said.segment :] = [said.positions]
-            yield said.token
+            self.segments[step.segment :] = [step.positions]
+            yield step.token
 
     def save(self, file: Path) -> bool:
         """It saves nothing."""

@@ -1,4 +1,4 @@
-"""Decoding in segments: a model that writes a summary goes on from it alone, so that its context stays short."""
+"""Decoding in segments: after a summary, the model continues from the summary alone, which bounds the context."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from softmachine.theorems.codec import Prompt
 
 @dataclass(frozen=True)
 class Said:
-    """A token, and where it was said.
+    """An emitted token and its segment.
 
     Args:
         token: The token.
-        segment: The number of the segment, from 0 on.
-        positions: How many tokens that segment's context has now, the prompt and this token included.
+        segment: The index of the segment, from 0.
+        positions: The length of the segment's context, prompt and this token included.
     """
 
     token: str
@@ -34,15 +34,15 @@ def decode_segments(
     ends: Callable[[str], bool],
     said: Sequence[str] = (),
 ) -> Iterator[Said]:
-    """The tokens that the model says, segment after segment.
+    """Yield the tokens that the model emits, segment after segment.
 
     Args:
-        engine: What runs the model.
-        prompt: What the first segment starts on.
-        stops: Whether the run is over with a token.
+        engine: The engine.
+        prompt: The prompt of the first segment.
+        stops: Whether a token ends the run.
         begins: Whether a token begins a summary.
-        ends: Whether a token ends one. The summary, both of these included, is the next prompt; nothing else is kept.
-        said: What was said before, in all segments.
+        ends: Whether a token ends a summary. The summary, both tokens included, becomes the next prompt.
+        said: The tokens emitted before, in all segments.
     """
     segment, before, summary = 0, list[str](), list[str]()
     for token in said:
@@ -70,7 +70,7 @@ def decode_segments(
 def contexts(
     prompt: Prompt, said: Sequence[str], begins: Callable[[str], bool], ends: Callable[[str], bool]
 ) -> list[int]:
-    """How many tokens the context of each segment has in which something was said."""
+    """Return the context length of each segment that has emitted tokens."""
     lengths, start, summary = list[int](), len(prompt.tokens), list[str]()
     count = 0
     for token in said:
@@ -83,7 +83,7 @@ def contexts(
 
 
 def _summary(summary: list[str], token: str, begins: Callable[[str], bool]) -> list[str]:
-    """The summary that is being written, if one is, with one more token."""
+    """Extend the summary in progress, if any, by a token; a summary may begin with it."""
     if begins(token):
         return [token]
     if summary:

@@ -1,4 +1,4 @@
-"""Who watches a pass: shown the residual stream after every sublayer, and what every group of heads looked at."""
+"""Hook protocol of a pass: residual streams after every sublayer, and attention of every head group."""
 
 from __future__ import annotations
 
@@ -8,20 +8,20 @@ from softmachine.engines.dense.attention import Search
 from softmachine.engines.numerics import Tensor
 
 Where = tuple[int, int, int]
-"""A block, the turn of its loop, and the layer in it; all from 0 on."""
+"""A block, the iteration of its loop, and the layer in it; all from 0."""
 
 
 class Watcher(Protocol):
-    """Is shown what a pass computes, while it does; streams are those of the new positions."""
+    """Callbacks of a pass; residual streams are those of the new positions."""
 
     def embedded(self, stream: Tensor, positions: range) -> None:
-        """The residual stream before the first layer."""
+        """Receive the residual stream before the first layer."""
 
     def searched(self, group: int, search: Search) -> None:
-        """What a group of heads looked at and found, at some new positions; their layer's stream comes after all."""
+        """Receive the attention of a head group at some new positions; :meth:`attended` of its layer follows."""
 
     def attended(self, where: Where, stream: Tensor, positions: range) -> None:
-        """The residual stream after a layer's heads."""
+        """Receive the residual stream after a layer's heads."""
 
     def fed_forward(self, where: Where, stream: Tensor, positions: range) -> None:
-        """The residual stream after a layer's feed-forward."""
+        """Receive the residual stream after a layer's feed-forward network."""

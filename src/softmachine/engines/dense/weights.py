@@ -1,4 +1,4 @@
-"""The weights of a transformer one by one, each with the name of its place, for messages."""
+"""Names of the individual weights of a transformer, for messages."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from softmachine.transformer.weights import AffineMap, Head, Layer, Matrix, Tran
 
 
 def place_of(transformer: Transformer, weight: Fraction) -> str:
-    """Where the first weight of this value is."""
+    """Return the name of the first weight with this value."""
     return next((place for place, value in named_weights(transformer) if value == weight), "a weight")
 
 
 def least_precision(transformer: Transformer) -> int | None:
-    """The least b whose F_b has all weights; None if none has, since some denominator is no power of two."""
+    """Return the least b such that F_b contains all weights; None if a denominator is not a power of two."""
     least = 1
     for _, weight in named_weights(transformer):
         bits = least_bits(weight)
@@ -27,7 +27,7 @@ def least_precision(transformer: Transformer) -> int | None:
 
 
 def named_weights(transformer: Transformer) -> Iterator[tuple[str, Fraction]]:
-    """All weights that are not 0, each with where it is."""
+    """Iterate over the nonzero weights with their names."""
     names = transformer.coordinates
     yield from _matrix("the embedding", transformer.embedding, transformer.vocabulary, names)
     features = [feature.name for feature in transformer.features]

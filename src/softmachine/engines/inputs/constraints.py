@@ -1,4 +1,4 @@
-"""What the words of a data set should be like, and how many of which kind are still wanted."""
+"""Constraints on the words of a data set, and the quotas that remain to be filled."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ Group: TypeAlias = tuple[Judged, ...]
 
 @dataclass(frozen=True)
 class Wishes:
-    """What the words of a data set should be like.
+    """Constraints on the words of a data set.
 
     Args:
-        balance: Half of them are accepted and half rejected.
-        near_misses: They come in pairs, one edit apart, of which one is accepted and one rejected.
-        long_traces: At least this share of them, of either verdict if these are balanced, has a long trace.
+        balance: Half of the words are accepted and half are rejected.
+        near_misses: Words come in pairs, one edit apart, one accepted and one rejected.
+        long_traces: The minimal fraction of words with a long trace, for each verdict if these are balanced.
     """
 
     balance: bool = False
@@ -30,11 +30,11 @@ class Wishes:
 
     def __post_init__(self) -> None:
         if not 0 <= self.long_traces <= 1:
-            raise UsageError(f"a share of long traces is between 0 and 1, and not {self.long_traces}")
+            raise UsageError(f"the fraction of long traces must be between 0 and 1, not {self.long_traces}")
 
     @property
     def by_verdict(self) -> bool:
-        """Whether so many words of either verdict are wanted."""
+        """Whether each verdict has its own quota."""
         return self.balance or self.near_misses
 
     def __bool__(self) -> bool:
@@ -42,11 +42,11 @@ class Wishes:
 
 
 class Quota:
-    """How many words are still wanted, of either verdict if that matters, and how many of them may be short.
+    """The number of words still needed, per verdict if required, and how many of them may have short traces.
 
     Args:
-        count: How many are wanted in all.
-        wishes: What they should be like.
+        count: The total number of words.
+        wishes: The constraints.
     """
 
     def __init__(self, count: int, wishes: Wishes) -> None:
@@ -58,11 +58,11 @@ class Quota:
 
     @property
     def lacking(self) -> list[str]:
-        """The verdicts of which there are not enough yet."""
+        """The verdicts whose quota is not filled."""
         return [kind for kind, size in self.room.items() if size]
 
     def takes(self, group: Group) -> bool:
-        """Whether these words are all wanted; then they are counted."""
+        """Whether the quota has space for all these words; if so, they are counted."""
         kinds = Counter(map(self._kind, group))
         short = Counter(self._kind(each) for each in group if not each.is_long)
         if not (kinds <= self.room and short <= self.short):
@@ -72,7 +72,7 @@ class Quota:
         return True
 
     def only_long(self, verdict: str) -> bool:
-        """Whether there are enough words of a verdict with short traces."""
+        """Whether only words with long traces of this verdict are needed."""
         return not self.short[verdict if self.by_verdict else ""]
 
     def _kind(self, judged: Judged) -> str:

@@ -1,4 +1,4 @@
-"""Words whose verdicts are known, and some of each kind to make relatives of."""
+"""Index of labelled words by verdict and shape, from which similar words are derived."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ from softmachine.engines.inputs.neighbours import shape
 from softmachine.engines.inputs.row import Judged
 
 SHAPES, OF_A_SHAPE = 1_000, 100
-"""So many shapes are remembered of each kind, and so many words of each shape."""
+"""Limits of stored shapes per kind of word, and of words per shape."""
 
 
 class Known:
-    """What was judged up to now."""
+    """The words labelled up to now."""
 
     def __init__(self) -> None:
         self.verdicts: dict[Word, str] = {}
         self.count: Counter[str] = Counter()
-        """How many words have each verdict."""
+        """The number of words per verdict."""
         self._kinds: dict[tuple[str, bool], dict[Word, list[Word]]] = defaultdict(dict)
-        """Words by verdict, whether their traces are long, and shape."""
+        """Words by (verdict, has a long trace), then by shape."""
 
     def add(self, judged: Judged) -> None:
-        """Remember a word."""
+        """Store a word."""
         if judged.word in self.verdicts:
             return
         self.verdicts[judged.word] = judged.verdict
@@ -36,7 +36,7 @@ class Known:
                 words.append(judged.word)
 
     def one(self, verdict: str, chooser: Random, *, long: bool) -> Word | None:
-        """A word of a verdict, with a long trace if there are any and that is wanted; all shapes are as likely."""
+        """Draw a word with a verdict, uniformly over shapes; with a long trace if ``long`` and there are any."""
         lengthy, brief = (list(self._kinds[verdict, is_long].values()) for is_long in (True, False))
         shapes = lengthy if long and lengthy else lengthy + brief
         return chooser.choice(chooser.choice(shapes)) if shapes else None

@@ -1,7 +1,7 @@
-"""Words that resemble others: one edit away, or of another length with runs stretched or parts repeated.
+"""Words similar to a given one: one edit away, with runs stretched, or pumped to another length.
 
-Where random words hardly ever have a verdict, relatives of a word that has it may: a word of aⁿbⁿ with its runs
-stretched, a nested word with both of its ends repeated. None is trusted: each is judged like any other.
+Where random words rarely have a verdict, words similar to one that has it may: a word of aⁿbⁿ with its runs stretched,
+a nested word with both of its ends repeated. Each is labelled by the interpreter like any other.
 """
 
 from __future__ import annotations
@@ -13,16 +13,16 @@ from random import Random
 from softmachine.engines.inputs import Word
 
 TRIES = 20
-"""So often are parts chosen to be repeated, until the length comes out right."""
+"""Attempts to choose factors whose repetition gives the required length."""
 
 
 def neighbours(word: Word, alphabet: Sequence[str], lengths: Sequence[int]) -> Iterator[Word]:
-    """All words one edit away (a symbol replaced, inserted or deleted) that have one of these lengths."""
+    """Iterate over all words at edit distance 1 (replace, insert, delete) with one of these lengths."""
     if len(word) in lengths:
         for place, old in enumerate(word):
             yield from (_spliced(word, place, 1, new) for new in alphabet if new != old)
     if len(word) + 1 in lengths:
-        for place in range(len(word) + 1):  # next to an equal symbol, only behind it
+        for place in range(len(word) + 1):  # beside an equal symbol, only after it, to avoid duplicates
             yield from (_spliced(word, place, 0, new) for new in alphabet if place == 0 or new != word[place - 1])
     if word and len(word) - 1 in lengths:
         for place in range(len(word)):
@@ -35,14 +35,14 @@ def _spliced(word: Word, place: int, gone: int, *new: str) -> Word:
 
 
 def relative(word: Word, alphabet: Sequence[str], length: int, chooser: Random) -> Word | None:
-    """A word of a length that resembles another; None if none was found."""
+    """Return a word of a length similar to the given one, or None."""
     if len(word) == length and chooser.random() < 0.5:
         return _changed(word, alphabet, chooser)
     return (_stretched if chooser.random() < 0.5 else _pumped)(word, length, chooser)
 
 
 def _changed(word: Word, alphabet: Sequence[str], chooser: Random) -> Word:
-    """One symbol changed, or two to the same, which may stand in mirrored places."""
+    """Change one symbol, or two to the same symbol, possibly at mirrored positions."""
     symbols, new = list(word), chooser.choice(alphabet)
     for place in [chooser.randrange(len(word)) for _ in range(2)] if word else []:
         symbols[place] = new
@@ -53,12 +53,12 @@ def _changed(word: Word, alphabet: Sequence[str], chooser: Random) -> Word:
 
 
 def shape(word: Word) -> Word:
-    """Which symbols it has, one for a run of equal ones."""
+    """Return the word with each run of equal symbols collapsed to one."""
     return tuple(symbol for symbol, _ in groupby(word))
 
 
 def _stretched(word: Word, length: int, chooser: Random) -> Word | None:
-    """The same runs of equal symbols, of other lengths."""
+    """Change the lengths of the runs of equal symbols."""
     runs = shape(word)
     if not runs or len(runs) > length:
         return None
@@ -68,7 +68,7 @@ def _stretched(word: Word, length: int, chooser: Random) -> Word | None:
 
 
 def _pumped(word: Word, length: int, chooser: Random) -> Word | None:
-    """Two parts of it repeated, equally often."""
+    """Repeat two factors of the word equally often, as in the pumping lemma for context-free languages."""
     for _ in range(TRIES):
         a, b, c, d = sorted(chooser.randrange(len(word) + 1) for _ in range(4))
         more, grown = b - a + d - c, length - len(word)

@@ -1,4 +1,4 @@
-"""Random words, each once: all of a length if need be, and of many lengths each length as often as another."""
+"""Sampling of words without replacement, uniformly over lengths."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from softmachine.languages.source import Source
 from softmachine.theorems.codec import Codec
 
 FEW = 4096
-"""So many words of a length are listed and shuffled; more are drawn, until half of them have been."""
+"""Up to this many words of a length are listed and shuffled; of more, words are drawn until half are used."""
 
 
 class Pool:
-    """The words of one length in random order, each once.
+    """Samples the words of one length without replacement.
 
     Args:
-        codec: Which words there are.
+        codec: Defines the words.
         length: The length.
-        chooser: Where chance comes from.
+        chooser: The random generator.
     """
 
     def __init__(self, codec: Codec[Source], length: int, chooser: Random) -> None:
@@ -44,7 +44,7 @@ class Pool:
 
 
 class Pools:
-    """Random words: every length is as likely as another, as long as it has words left."""
+    """Samples words without replacement; lengths that have words left are equally likely."""
 
     def __init__(self, codec: Codec[Source], lengths: Sequence[int], chooser: Random) -> None:
         self.codec = codec

@@ -1,4 +1,4 @@
-"""One row of a data set: a word, and what the reference interpreter says of it."""
+"""Inputs labelled by the reference interpreter, and the rows of a data set."""
 
 from __future__ import annotations
 
@@ -13,26 +13,26 @@ from softmachine.support.text import many
 from softmachine.theorems.codec import Codec, DecoderCodec, Outcome, Prompt, SegmentedCodec
 
 LONG = 10
-"""A trace of more tokens is long."""
+"""Traces with more tokens count as long."""
 SHOWN = 40
-"""So many characters of a word are shown in messages."""
+"""Characters of a word in messages."""
 
 
 @dataclass(frozen=True)
 class Row:
-    """A word and what comes of it.
+    """A labelled word of a data set.
 
     Args:
-        input: The word as text, as the command line takes it.
-        length: How many symbols it has.
-        prompt: The tokens that a model is started on.
-        trace: The tokens that it should say: of a decoder what follows the prompt, of an encoder the answer at every
-            position of the prompt, None where nobody cares.
-        output: What is left in the end.
+        input: The word as written on the command line.
+        length: The number of symbols.
+        prompt: The prompt tokens of a model.
+        trace: The expected output: of a decoder the tokens after the prompt, of an encoder the output at every position
+            of the prompt, None where it is unconstrained.
+        output: The final output, such as the tape.
         verdict: "accept", "reject" or "halt".
-        steps: How many steps of the source language were made.
-        split: The part of the data set that it belongs to.
-        near: The word of the other verdict, one edit away, that it is paired with; None if it is not.
+        steps: The number of steps of the source language.
+        split: The part of the data set.
+        near: The word of the other verdict, one edit away, that it is paired with; None if it is not paired.
     """
 
     input: str
@@ -46,13 +46,13 @@ class Row:
     near: str | None = None
 
     def to_json(self) -> dict[str, object]:
-        """As plain data."""
+        """Convert to plain data."""
         return {key: list(value) if isinstance(value, tuple) else value for key, value in asdict(self).items()}
 
 
 @dataclass(frozen=True)
 class Judged:
-    """A word, and what the reference interpreter says of it."""
+    """A word with the output of the reference interpreter."""
 
     word: Word
     prompt: Prompt
@@ -61,25 +61,25 @@ class Judged:
 
     @property
     def is_long(self) -> bool:
-        """Whether it has a long trace."""
+        """Whether the trace is long."""
         return len(self.trace) > LONG
 
     @property
     def verdict(self) -> str:
-        """The verdict; there is one, or else nobody would have judged."""
+        """The verdict; words without one are not labelled."""
         assert self.outcome.verdict is not None
         return str(self.outcome.verdict)
 
 
 class Judge:
-    """The reference interpreter of a source, in the tokens of a codec.
+    """Labels words with the reference interpreter, in the tokens of a codec.
 
     Args:
-        codec: How words become prompts and traces.
-        max_steps: How many steps a run may take.
-        positions: How many positions a context of a decoder may have; None if they are not limited.
-        skip: Whether words whose runs do not end are left out; else they are refused.
-        budget: The number of tokens after which a search ends with what it has found; by default there is no limit.
+        codec: Converts words to prompts and traces.
+        max_steps: Step limit of a run.
+        positions: Limit of the context of a decoder; None if there is none.
+        skip: Whether words whose runs do not end are skipped; otherwise they are errors.
+        budget: The number of tokens after which a search stops; unlimited by default.
     """
 
     def __init__(
@@ -99,13 +99,13 @@ class Judge:
         self.left_out: set[Word] = set()
 
     def __call__(self, word: Word) -> Judged | None:
-        """What it says of a word; None if the word is left out.
+        """Label a word; None if it is skipped.
 
         Raises:
-            UsageError: If the run does not end, and such words are not left out.
+            UsageError: If the run does not end and such words are not skipped.
         """
         contexts = self._contexts(word)
-        trace = tuple(token for _, said in contexts for token in said)
+        trace = tuple(token for _, output in contexts for token in output)
         self.budget -= len(contexts[0][0].tokens) + len(trace)
         outcome = self.codec.outcome(word, [token or "" for token in trace])
         if outcome.halted and self._fits(contexts):
@@ -116,7 +116,7 @@ class Judge:
         return None
 
     def row(self, judged: Judged, split: str, near: Judged | None) -> Row:
-        """The row of a word."""
+        """Convert a labelled word to a row."""
         text_of, outcome = self.codec.text_of, judged.outcome
         return Row(
             input=text_of(judged.word),
@@ -131,7 +131,7 @@ class Judge:
         )
 
     def _contexts(self, word: Word) -> Sequence[tuple[Prompt, Sequence[str | None]]]:
-        """What a model is started on and should say: once, or in every segment."""
+        """Return the prompt and the expected output of the run, or of each of its segments."""
         if isinstance(self.codec, SegmentedCodec):
             return list(self.codec.expected_segments(word, self.max_steps))
         return [(self.codec.prompt(word), tuple(self.codec.expected(word, self.max_steps)))]
@@ -139,7 +139,7 @@ class Judge:
     def _fits(self, contexts: Sequence[tuple[Prompt, Sequence[str | None]]]) -> bool:
         if self.positions is None or not isinstance(self.codec, DecoderCodec):
             return True
-        return all(len(prompt.tokens) + len(said) <= self.positions for prompt, said in contexts)
+        return all(len(prompt.tokens) + len(output) <= self.positions for prompt, output in contexts)
 
     def _endless(self, word: Word, outcome: Outcome) -> UsageError:
         text = self.codec.text_of(word)
@@ -150,5 +150,5 @@ class Judge:
             limit, more = many(self.max_steps, "step"), "more steps"
         return UsageError(
             f"the run of {self.codec.source.name!r} on {shown} does not end within {limit}",
-            hint=Remedy(f"leave such words out: {{}}, or allow {more}", skip_unfinished=True),
+            hint=Remedy(f"skip such words with {{}}, or allow {more}", skip_unfinished=True),
         )

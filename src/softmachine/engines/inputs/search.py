@@ -1,8 +1,8 @@
-"""Words for a data set: drawn at random, judged, and taken if they are still wanted.
+"""Search for the words of a data set: random words are labelled, and accepted if the constraints need them.
 
-Without wishes every word is taken. With wishes words are drawn until these are fulfilled. If random words bring nothing
-for a while, relatives of words that are known to have the verdict are tried as well. The effort is bounded, and what is
-not fulfilled by then is refused.
+Without constraints every word is accepted. With constraints words are drawn until these are satisfied. If a series of
+random words yields nothing, words similar to those with the needed verdict are tried as well. The effort is bounded;
+constraints that are not satisfied by then are an error.
 """
 
 from __future__ import annotations
@@ -23,27 +23,27 @@ from softmachine.support.text import many
 
 OTHER = {"accept": "reject", "reject": "accept"}
 EFFORT, EFFORT_EACH = 20_000, 100
-"""So many words are judged at most, and so many more for each that is wanted."""
+"""Limit of labelled words: a constant, plus a number per requested word."""
 PATIENCE = 200
-"""So many random words may bring nothing before relatives are tried as well."""
+"""Consecutive rejected random words before similar words are tried as well."""
 SHORT_WORDS = 2_000
-"""So many short words are looked through for some of each verdict."""
+"""Short words that are labelled to find some of each verdict."""
 ENOUGH = 3_000
-"""After so many words in a row that brought nothing there are no more, for who takes as many as are found."""
+"""Consecutive rejected words after which a search that accepts fewer words ends."""
 EDITS = 12
-"""So many edits of a word are tried for a near miss, if there are too many words to try all."""
+"""Edits of a word that are tried for a near miss, if there are too many words to try all."""
 
 
 class Search:
-    """Words of some lengths, each once, one by one or in pairs.
+    """Finds words of given lengths without repetition, one by one or in pairs.
 
     Args:
-        judge: The reference interpreter.
-        lengths: How long the words may be.
-        wishes: What they should be like.
-        part: Which part of the data set a word belongs to; pairs belong to one.
-        chooser: Where chance comes from.
-        whole: Whether every word is looked at if need be; else only if there are few of them.
+        judge: Labels the words.
+        lengths: The allowed lengths.
+        wishes: The constraints.
+        part: The part of the data set that a word belongs to; both words of a pair belong to one part.
+        chooser: The random generator.
+        whole: Whether all words are tried if necessary; otherwise only if they are few.
     """
 
     def __init__(
@@ -64,14 +64,14 @@ class Search:
         self.taken: set[Word] = set()
         self.tried = 0
         self._in_vain = 0
-        """So many random words in a row were not wanted."""
+        """Consecutive random words that were not needed."""
         self._looked_at_short_words = False
 
     def found(self, count: int, *, fewer: bool = False) -> Iterator[Group]:
-        """So many words; or fewer, if that will do and no more are found.
+        """Find ``count`` words; with ``fewer``, stop early if no more are found.
 
         Raises:
-            UsageError: If there are not so many, or not so many were found, and fewer will not do.
+            UsageError: If fewer are found and ``fewer`` is not set.
         """
         quota = Quota(count, self.wishes)
         most, in_vain = EFFORT + EFFORT_EACH * count, 0
@@ -89,7 +89,7 @@ class Search:
                 yield self._take(group)
 
     def pairs(self) -> Iterator[Group]:
-        """Pairs of near misses, as many as come up when every word is looked at.
+        """Find pairs of near misses until all words have been tried; each word is in at most one pair.
 
         Raises:
             UsageError: If there are none.
@@ -109,7 +109,7 @@ class Search:
         return group
 
     def _proposed(self, quota: Quota) -> Word | None:
-        """A word that was not taken; None if there are no more."""
+        """Return a word that was not accepted before; None if there are no more."""
         if self._in_vain >= PATIENCE and self.wishes.by_verdict and not self.whole and self.chooser.random() < 0.5:
             word = self._relative(quota)
             if word is not None and word not in self.known.verdicts:
@@ -118,13 +118,13 @@ class Search:
         return self._drawn()
 
     def _drawn(self) -> Word | None:
-        """A random word that was not taken; None if there are no more."""
+        """Return a random word that was not accepted before; None if there are no more."""
         while (word := self.pools.draw()) in self.taken:
             pass
         return word
 
     def _relative(self, quota: Quota) -> Word | None:
-        """A word that resembles one of a verdict that is lacking."""
+        """Return a word similar to one with a verdict that is still needed."""
         if not self._looked_at_short_words:
             self._looked_at_short_words = True
             for word in self._short_words():
@@ -143,7 +143,7 @@ class Search:
             yield from islice(words_of(self.codec, range(self.lengths[-1] + 1)), SHORT_WORDS)
 
     def _judged(self, word: Word) -> Judged | None:
-        """What is said of a word; None if it is left out."""
+        """Label and store a word; None if it is skipped."""
         self.tried += 1
         judged = self.judge(word)
         if judged is not None:
@@ -151,29 +151,29 @@ class Search:
         return judged
 
     def _group(self, word: Word) -> Group | None:
-        """A word, or the word and a near miss; None if there is none."""
+        """Return the labelled word, or the word and a near miss; None if there is none."""
         judged = self._judged(word)
         if judged is None:
             return None
         if self.wishes.by_verdict and judged.verdict not in OTHER and self.judge.budget == math.inf:
             name = self.codec.source.name
-            raise UsageError(f"{name!r} neither accepts nor rejects, so that verdicts cannot be balanced")
+            raise UsageError(f"{name!r} neither accepts nor rejects, so verdicts cannot be balanced")
         if not self.wishes.near_misses:
             return (judged,)
         near = self._near_miss(judged)
         return None if near is None else (judged, near)
 
     def _near_miss(self, judged: Judged) -> Judged | None:
-        """A word one edit away, of the other verdict and in the same part, that was not taken.
+        """Find a word one edit away, with the other verdict, in the same part, that was not accepted before.
 
-        If there are too many words to look at all, it is looked for from words of the rarer verdict only.
+        If there are too many words to try all, only words of the rarer verdict are starting points.
         """
         if not self.whole and self.known.count[judged.verdict] > self.known.count[OTHER[judged.verdict]]:
             return None
         near = filter(self.codec.has_word, neighbours(judged.word, self.codec.alphabet, self.lengths))
         free = [word for word in near if self.known.verdicts.get(word) != judged.verdict and word not in self.taken]
         self.chooser.shuffle(free)
-        if self.chooser.random() < 0.5:  # runs of other lengths are a nearer miss than a symbol out of place
+        if self.chooser.random() < 0.5:  # prefer changed run lengths to a changed symbol
             free.sort(key=lambda word: shape(word) != shape(judged.word))
         part = self.part(judged.word)
         inside = (word for word in free if self.part(word) == part)
@@ -181,7 +181,7 @@ class Search:
         return next((each for each in tried if each and each.verdict != judged.verdict), None)
 
     def _unfulfilled(self, quota: Quota) -> UsageError:
-        """What to say if not enough words were found."""
+        """Return the error for too few words."""
         kind = quota.lacking[0]
         what = "pairs of near misses" if self.wishes.near_misses else f"{kind and f'{kind}ed '}words"
         where = f"{what} of length {spelled(self.lengths)}"
@@ -195,9 +195,9 @@ class Search:
             message = f"there are only {found:,} {where} for {name}"
         else:
             message = f"only {found:,} {where} were found for {name} among {many(self.tried, 'word')} that were tried"
-        return UsageError(f"{message}; wanted: {wanted:,}", hint="ask for fewer, or for words of other lengths")
+        return UsageError(f"{message}; requested: {wanted:,}", hint="request fewer, or words of other lengths")
 
 
 def spelled(lengths: range) -> str:
-    """Lengths in words."""
+    """Format a range of lengths."""
     return str(lengths[0]) if len(lengths) == 1 else f"{lengths[0]} to {lengths[-1]}"

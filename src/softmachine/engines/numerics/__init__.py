@@ -1,8 +1,8 @@
-"""What a number is: rationals, floats that know how wrong they can be or do not, balls around reals, fixed point.
+"""Arithmetics: rationals, floats with or without error bounds, balls (interval arithmetic), fixed point, int8.
 
-An arithmetic is a module of this folder that defines ``ARITHMETIC``, a :class:`Family`; other packages name theirs in
-the entry-point group ``softmachine.arithmetics``, under what stands before the first colon of its names. Only the
-module that makes the chosen one is imported.
+An arithmetic is a module of this folder that defines ``ARITHMETIC``, a :class:`Family`. Other packages register theirs
+in the entry-point group ``softmachine.arithmetics``, under the part of the name before the first colon. Only the module
+of the chosen arithmetic is imported.
 """
 
 from __future__ import annotations
@@ -25,10 +25,13 @@ SHELF = Shelf(
 
 
 def arithmetic(name: str | Arithmetic) -> Arithmetic:
-    """The arithmetic of this name.
+    """Return the arithmetic with this name.
 
-    "ball:256" are balls of 256 bits, "float32:plain" is float32 without bounds; "fixed:8" are fixed-point numbers with
+    "ball:256" has midpoints of 256 bits, "float32:plain" is float32 without error bounds, "fixed:8" is fixed point with
     8 integer and 8 fractional bits, and "fixed:8:20" has 20 of each inside attention.
+
+    Raises:
+        UsageError: If no arithmetic has this name.
     """
     if isinstance(name, Arithmetic):
         return name
@@ -40,11 +43,11 @@ def arithmetic(name: str | Arithmetic) -> Arithmetic:
     families = sorted(SHELF.all().values(), key=lambda family: family.order)
     names = [item for family in families for item in family.names]
     notes = [family.note for family in families if family.note]
-    raise UsageError(f"there is no arithmetic {name!r}", hint=f"choose {', '.join(names)}; {', '.join(notes)}")
+    raise UsageError(f"unknown arithmetic {name!r}", hint=f"choose {', '.join(names)}; {', '.join(notes)}")
 
 
 def _candidates(name: str) -> Iterator[str]:
-    """The modules that may know a name: those that quote it, or what it begins with; and the other package's."""
+    """Return the parts that may define a name: modules that quote it or its prefix, then plug-ins with that prefix."""
     kind = name.partition(":")[0]
     yield from SHELF.mentioning(f'"{name}"')
     yield from SHELF.mentioning(f'"{kind}"')

@@ -1,7 +1,7 @@
-"""Real numbers as balls (python-flint's ``arb``): a midpoint and a radius, and the exact number is certainly inside.
+"""Ball (midpoint-radius interval) arithmetic with python-flint's ``arb``: every ball encloses the exact real number.
 
-Here softmax transformers run with proof: whatever is decided holds for every number in the balls, and what is not
-certain is not decided. A tie is a tie only where a difference is exactly zero.
+Softmax transformers run rigorously: a decision holds for every number in the balls, and a comparison that the balls do
+not determine raises an error. Two scores tie only if their difference is exactly zero.
 """
 
 from __future__ import annotations
@@ -18,22 +18,22 @@ from softmachine.engines.numerics.objects import Objects
 from softmachine.support.errors import UsageError
 
 BITS = 128
-"""The precision, unless another one is asked for."""
+"""Default precision."""
 _FEWEST, _MOST = 2, 1_000_000
 _VAGUE = 16
-"""A softmax whose weights are known to fewer bits may say less than that its mean is between the values."""
+"""Below this many accurate bits of the softmax normaliser, the mean is intersected with the hull of the values."""
 _ZERO, _ONE = arb(0), arb(1)
 _Weights = tuple[NDArray[np.intp], int, Array]
-"""Keys, the place of one among them, and weights relative to its own."""
+"""Visible keys, the index of the reference key among them, and weights relative to the reference key's."""
 
 
 class Ball(Objects):
-    """Balls whose midpoints have so many bits.
+    """Balls with midpoints of a given precision.
 
-    Flint's precision is global; every operation sets it and puts it back.
+    Flint's precision is global; every operation sets and restores it.
 
     Args:
-        precision: The bits of a midpoint.
+        precision: Bits of a midpoint.
     """
 
     def __init__(self, precision: int = BITS) -> None:
@@ -45,7 +45,7 @@ class Ball(Objects):
         self.name = "ball" if precision == BITS else f"ball:{precision}"
 
     def number(self, exact: fmpq) -> arb:
-        """The number itself if it has few enough binary digits, otherwise a ball around it."""
+        """Return the number itself if it fits the precision, otherwise a ball around it."""
         return arb(exact)
 
     def precisely(self) -> AbstractContextManager[object]:
@@ -53,7 +53,7 @@ class Ball(Objects):
         return context
 
     def activate(self, x: Tensor, steps: Flags) -> Tensor:
-        """ReLU and steps; the ReLU of a ball around 0 is one around everything from 0 to its upper end."""
+        """Apply ReLU and steps; ReLU maps a ball that contains 0 to the interval from 0 to its upper end."""
         result = np.empty(x.shape, dtype=object)
         with self.precisely():
             for index, number in np.ndenumerate(x.value):
@@ -69,7 +69,7 @@ class Ball(Objects):
         raise UndecidedError(index[0], index[1], [], reason)
 
     def norm(self, x: Tensor) -> Tensor:
-        """The sign of one number must be certain; of several, that not all are 0."""
+        """Normalise: of one number the sign must be certain; of several, that not all are 0."""
         result = np.empty(x.shape, dtype=object)
         with self.precisely():
             for index in np.ndindex(*x.shape[:-1]):
@@ -87,7 +87,7 @@ class Ball(Objects):
         return Tensor(result)
 
     def best(self, query: Tensor, key: Tensor, bias: Tensor | None, visible: Flags) -> Flags:
-        """The keys of maximal score; close calls are settled by the differences of keys, where the query cancels."""
+        """Select the keys of maximal score; near-ties use differences of keys, in which common errors cancel."""
         with self.precisely():
             scores = self.scores(query, key, bias)
             chosen = np.zeros(scores.shape, dtype=bool)
@@ -121,10 +121,10 @@ class Ball(Objects):
     def _weights(
         self, query: Tensor, key: Tensor, bias: Tensor | None, visible: Flags, scale: Tensor
     ) -> list[list[_Weights]]:
-        """The weights exp(s (xⱼ - x₀)), for one key 0 of those that each query sees.
+        """Return the weights exp(s (xⱼ - x₀)) relative to a visible reference key 0 of each query.
 
-        It is taken where the score x is largest, as far as midpoints tell. So what all keys have in common cancels
-        before it is multiplied.
+        The reference key is the one whose score x has the largest midpoint. Differences of keys are taken before the
+        product with the query, so terms common to all keys cancel.
         """
         seen = [np.flatnonzero(row) for row in visible]
         with self.precisely():
@@ -141,9 +141,9 @@ class Ball(Objects):
             return [[weights(b, i) for i in range(query.shape[1])] for b in range(query.shape[0])]
 
     def _mix(self, shares: list[list[_Weights]], value: Tensor) -> Tensor:
-        """The mean, from differences: v₀ + Σ exp(s (xⱼ - x₀)) (vⱼ - v₀) / Σ exp(s (xⱼ - x₀)).
+        """Compute the mean from differences: v₀ + Σ exp(s (xⱼ - x₀)) (vⱼ - v₀) / Σ exp(s (xⱼ - x₀)).
 
-        This holds for any key 0; equal values make a mean without error.
+        The identity holds for any reference key 0; the mean of equal values has no error.
         """
         result = np.full((value.shape[0], len(shares[0]), value.shape[-1]), _ZERO, dtype=object)
         with self.precisely():
@@ -169,7 +169,7 @@ class Ball(Objects):
 
     def _doubt(self, question: str, hopeless: str) -> str:
         more = f"raise the precision (ball:{2 * self.precision}), which helps unless {hopeless}"
-        return f"{self.precision} bits do not tell {question}; {more}"
+        return f"{self.precision} bits do not determine {question}; {more}"
 
 
 def _relu(number: arb) -> arb:
@@ -183,13 +183,13 @@ def _shown(number: arb) -> str:
 
 
 def _leader(row: Array) -> int:
-    """The index of the largest midpoint: a guess, which the caller has to confirm."""
+    """Return the index of the largest midpoint; the caller must verify that it is the maximum."""
     midpoints = [number.mid() for number in row.tolist()]
     return midpoints.index(max(midpoints))
 
 
 def _differences(query: Array, keys: Array, bias: Array | None, leader: int) -> Array:
-    """By how much the score of each key is above the leader's; exactly 0 where the keys are the same exact numbers."""
+    """Return the score of each key minus the leader's; exactly 0 where the keys are the same exact numbers."""
     gaps: Array = ((keys - keys[leader]) * query).sum(axis=1, initial=_ZERO)
     if bias is not None:
         gaps = gaps + (bias - bias[leader])
@@ -198,7 +198,7 @@ def _differences(query: Array, keys: Array, bias: Array | None, leader: int) -> 
 
 
 def _contest(query: Array, keys: Array, bias: Array | None) -> tuple[int, Array]:
-    """A key that no other is certainly above, and by how much each is above it."""
+    """Return a key that no other key certainly exceeds, and the score of each key minus its score."""
     leader = 0
     gaps = _differences(query, keys, bias, leader)
     while (gaps > 0).any():  # ends: each leader's score is certainly larger than that of the one before
@@ -216,7 +216,7 @@ def _weighted_mean(weights: Array, values: Array, leader: int) -> Array:
 
 
 def _between(mean: arb, values: Array) -> arb:
-    """What is known of the mean, together with that it lies between the least and the largest value."""
+    """Intersect the enclosure of the mean with the hull of the values."""
     if not all(v.is_finite() for v in values):
         return mean
     hull = min(v.lower() for v in values).union(max(v.upper() for v in values))

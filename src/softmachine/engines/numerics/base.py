@@ -1,7 +1,7 @@
-"""What every arithmetic can do: arrays of its numbers, affine maps, and the decisions that attention needs.
+"""Interface of an arithmetic: tensors, affine maps, activations, attention and argmax.
 
-Shapes: a batch of sequences of vectors, ``(batch, position, coordinate)``. An arithmetic knows what a number is,
-nothing of what the numbers are for.
+Shapes: a batch of sequences of vectors, ``(batch, position, coordinate)``. An arithmetic is independent of the model
+that uses it.
 """
 
 from __future__ import annotations
@@ -20,18 +20,18 @@ from softmachine.support.errors import ConstructionError, Remedy
 from softmachine.transformer.attention import Choice
 
 Array = NDArray[Any]
-"""Floats, integers or Python objects: each arithmetic has its own."""
+"""Floats, integers or Python objects, depending on the arithmetic."""
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
 Index = int | slice | EllipsisType | NDArray[np.intp] | Flags | None
 SparseRows = Sequence[Sequence[tuple[int, Fraction]]]
 Affine = tuple[SparseRows, int, Sequence[Fraction]]
-"""The rows of an affine map, how many columns they have, and its constants."""
+"""An affine map: its sparse rows, the number of columns, and the constants."""
 
 
 @dataclass(frozen=True)
 class Tensor:
-    """Numbers of one arithmetic and how far each can be from the exact one; no ``error`` means that all are exact."""
+    """Numbers of one arithmetic, with an absolute error bound for each; without ``error`` all are exact."""
 
     value: Array
     error: Floats | None = None
@@ -45,7 +45,7 @@ class Tensor:
         return Tensor(self.value[index], None if self.error is None else self.error[index])
 
     def joined(self, others: Sequence[Tensor], axis: int) -> Tensor:
-        """These, then others."""
+        """Concatenate this tensor and others along an axis."""
         parts = [self, *others]
         value = np.concatenate([part.value for part in parts], axis)
         if not np.issubdtype(value.dtype, np.floating):
@@ -55,20 +55,20 @@ class Tensor:
 
 
 Map = Callable[[Tensor], Tensor]
-"""A function of tensors, prepared in an arithmetic."""
+"""A function of a tensor, compiled for an arithmetic."""
 Sum = Callable[[Tensor, Tensor], Tensor]
-"""The sum of one tensor and a function of another."""
+"""A function of two tensors: the first plus a function of the second."""
 
 
 class UndecidedError(Exception):
-    """Two numbers that decide something cannot be told apart; the engine says where and for what.
+    """The error bounds do not determine a comparison; the engine adds the location to the message.
 
     Args:
         batch: The sequence.
-        query: The position (of those just computed) that has to decide.
-        candidates: What it cannot decide between.
-        tie: Whether the numbers are known to be equal.
-        reason: What is known of them, for people.
+        query: The position of the comparison, counted from the first one just computed.
+        candidates: The indices that remain possible.
+        tie: Whether the numbers are proved to be equal.
+        reason: The cause, for the message.
     """
 
     def __init__(self, batch: int, query: int, candidates: Sequence[int], reason: str, *, tie: bool = False) -> None:
@@ -77,11 +77,11 @@ class UndecidedError(Exception):
 
 
 class UnrepresentableError(Exception):
-    """A weight that an arithmetic does not have; the engine says which one of the model it is.
+    """A weight is not representable in an arithmetic; the engine adds the name of the weight to the message.
 
     Args:
         weight: The weight.
-        reason: What is wrong with it, for people; a predicate.
+        reason: The cause, as a predicate for the message.
     """
 
     def __init__(self, weight: Fraction, reason: str) -> None:
@@ -90,96 +90,101 @@ class UnrepresentableError(Exception):
 
 
 class Arithmetic(ABC):
-    """A kind of numbers."""
+    """A number format with the operations of a transformer."""
 
     name: str
     checks_many = True
-    """Whether checking many guesses at a time takes much less time than computing without."""
+    """Whether verifying a draft of many tokens in one pass is much faster than decoding them one by one."""
     pace = 1e-7
-    """A product of two numbers, with all that belongs to it, takes about so many seconds at most."""
+    """Upper estimate of the seconds per product of two numbers, overhead included."""
     bytes = 16
-    """So many bytes a number takes, with what is known of its error."""
+    """Bytes per number, error bound included."""
     rounds: ClassVar[bool] = False
-    """Whether a run goes on where rounding decides, so that it may differ from the source; others stop in doubt."""
+    """Whether a run continues where rounding determines a comparison, so that it may differ from the source; other
+    arithmetics raise :class:`UndecidedError` there."""
     in_place: ClassVar[bool] = False
-    """Whether sums are written over what they are sums of, and bounds serve all sequences at a position: nobody may
-    keep a stream for the next turn, or take positions for sequences."""
+    """Whether operations overwrite their inputs and share error bounds among sequences: callers must not cache tensors
+    between iterations, nor exchange the batch and position axes."""
 
     def finer(self) -> Iterator[Arithmetic]:
-        """Arithmetics of the same kind that round less, the next one first."""
+        """Yield arithmetics of the same family with higher precision, in ascending order."""
         return iter(())
 
     @abstractmethod
     def numbers(self, rows: Sequence[Sequence[Fraction]]) -> Tensor:
-        """Exact numbers as a matrix of this arithmetic's."""
+        """Convert a matrix of exact numbers to this arithmetic."""
 
     def weights(self, rows: Sequence[Sequence[Fraction]]) -> Tensor:
-        """Weights of a model as a matrix of this arithmetic's numbers.
+        """Convert a matrix of model weights to this arithmetic.
 
         Raises:
-            UnrepresentableError: If the arithmetic lacks one of them, and does not round.
+            UnrepresentableError: If a weight is not representable and the arithmetic does not round weights.
         """
         return self.numbers(rows)
 
     def scales(self, scales: Sequence[Fraction], *, feature: bool) -> Tensor:
-        """Inverse temperatures, one a query, for :meth:`soft`; a feature of the position, or all the same weight.
+        """Convert inverse temperatures, one per query, for :meth:`soft`.
+
+        Args:
+            scales: The inverse temperatures.
+            feature: Whether they are a position feature; otherwise all are one weight.
 
         Raises:
-            UnrepresentableError: If the arithmetic lacks the weight, and does not round.
+            UnrepresentableError: If the weight is not representable and the arithmetic does not round weights.
         """
         return self.numbers([[scale] for scale in scales])[:, 0]
 
     @abstractmethod
     def operator(self, rows: SparseRows, columns: int, bias: Sequence[Fraction]) -> Map:
-        """The affine map x ↦ W x + b of the last axis.
+        """Return the affine map x ↦ W x + b of the last axis.
 
         Raises:
-            UnrepresentableError: If the arithmetic lacks a weight, and does not round.
+            UnrepresentableError: If a weight is not representable and the arithmetic does not round weights.
         """
 
     def adding(self, rows: SparseRows, columns: int, bias: Sequence[Fraction]) -> Sum:
-        """The sum x + W y + b."""
+        """Return the map (x, y) ↦ x + W y + b."""
         there = self.operator(rows, columns, bias)
         return lambda x, y: self.add(x, there(y))
 
     def rows(self, matrix: Tensor, indices: NDArray[np.intp]) -> Tensor:
-        """Rows of a matrix: for each index one, along one more axis."""
+        """Gather rows of a matrix (an embedding lookup): one row per index."""
         return matrix[indices]
 
     @abstractmethod
     def add(self, x: Tensor, y: Tensor) -> Tensor:
-        """The sum x + y."""
+        """Return x + y."""
 
     @abstractmethod
     def activate(self, x: Tensor, steps: Flags) -> Tensor:
-        """ReLU of every coordinate; the Heaviside function where ``steps`` is set.
+        """Apply ReLU to every coordinate, and the Heaviside function where ``steps`` is set.
 
         Raises:
-            UndecidedError: If the sign of a step's argument is not certain.
+            UndecidedError: If the sign of a step's argument is undecided.
         """
 
     def network(self, first: Affine, steps: Flags, second: Affine) -> Map:
-        """The feed-forward network x ↦ x + second(activate(first(x))).
+        """Return the feed-forward network x ↦ x + second(activate(first(x))).
 
         Raises:
-            UndecidedError: When it is applied, if the sign of a step's argument is not certain.
+            UndecidedError: When the network is applied, if the sign of a step's argument is undecided.
         """
         there, back = self.operator(*first), self.adding(*second)
         return lambda x: back(x, self.activate(there(x), steps))
 
     def norm(self, x: Tensor) -> Tensor:
-        """The numbers of the last axis over the root of the mean of their squares, and 0 where all are 0.
+        """Divide the last axis by the root of the mean of its squares (RMS norm); 0 where all numbers are 0.
 
         Raises:
-            ConstructionError: If the arithmetic does not have it.
-            UndecidedError: If it is not certain whether all are 0.
+            ConstructionError: If the arithmetic does not define the norm.
+            UndecidedError: If it is undecided whether all numbers are 0.
         """
         raise ConstructionError(
             f"layer norm is not defined in {self.name}", hint=Remedy("use float64, {}, or ball", arithmetic="exact")
         )
 
     def normalising(self, first: Affine, steps: Flags, second: Affine, norms: Sequence[Sequence[int]]) -> Map:
-        """The feed-forward network in which some hidden units are normalised together."""
+        """Return the feed-forward network in which groups of hidden units are normalised."""
         there, back = self.operator(*first), self.operator(*second)
 
         def feed(x: Tensor) -> Tensor:
@@ -192,17 +197,17 @@ class Arithmetic(ABC):
         return feed
 
     def choose(self, query: Tensor, key: Tensor, bias: Tensor | None, visible: Flags, choice: Choice) -> Flags:
-        """For every query the keys of maximal score: all of them, the first, or the last.
+        """Select the keys of maximal score for every query: all of them, the first, or the last.
 
         Args:
             query: (batch, queries, d).
             key: (batch, keys, d).
             bias: (queries, keys), added to the scores.
-            visible: (queries, keys), the keys that count.
+            visible: (queries, keys), the attention mask.
             choice: Average (all), leftmost or rightmost.
 
         Raises:
-            UndecidedError: If two scores that decide cannot be told apart.
+            UndecidedError: If the error bounds do not determine the maximum.
         """
         if query.shape[-1] == 0 and bias is None:
             chosen = np.broadcast_to(visible, (query.shape[0], query.shape[1], key.shape[1]))
@@ -216,34 +221,34 @@ class Arithmetic(ABC):
 
     @abstractmethod
     def best(self, query: Tensor, key: Tensor, bias: Tensor | None, visible: Flags) -> Flags:
-        """For every query all keys of maximal score, if not all scores are 0."""
+        """Return all keys of maximal score for every query; not called if all scores are 0 by construction."""
 
     def certain_scores(self, query: Tensor, key: Tensor) -> Array | None:
-        """The scores (batch, queries, keys), if the larger of any two, and no other, is the better; None if in doubt.
+        """Return scores (batch, queries, keys) whose order is exact, or None if the arithmetic cannot guarantee it.
 
-        Each of them depends on its query and its key alone, whatever others there are.
+        Each score depends only on its query and its key, not on the rest of the batch.
         """
         return None
 
     @abstractmethod
     def mean(self, chosen: Flags, value: Tensor) -> Tensor:
-        """The mean of the chosen values: (batch, queries, keys) and (batch, keys, d) give (batch, queries, d).
+        """Average the chosen values: (batch, queries, keys) and (batch, keys, d) give (batch, queries, d).
 
-        Where all sequences choose the same, the flags may be those of one.
+        The flags may have batch size 1 if they are the same for all sequences.
         """
 
     @abstractmethod
     def soft(self, query: Tensor, key: Tensor, bias: Tensor | None, visible: Flags, scale: Tensor) -> Map:
-        """Softmax attention: from values to their means in proportion to exp(scale · score), with one scale a query.
+        """Return softmax attention as a map of values: means weighted by exp(scale · score), with one scale per query.
 
-        Where the scores of all sequences are the same, queries and keys may be those of one.
+        Queries and keys may have batch size 1 if they are the same for all sequences.
         """
 
     def largest(self, x: Tensor) -> NDArray[np.intp]:
-        """The index of the largest number of the last axis, for every batch and position.
+        """Return the argmax of the last axis, for every sequence and position.
 
         Raises:
-            UndecidedError: If the largest one is not certain.
+            UndecidedError: If the argmax is undecided.
         """
         winner: NDArray[np.intp] = x.value.argmax(axis=-1)
         rivals = ~(x.value < np.take_along_axis(x.value, winner[..., None], -1))
@@ -253,7 +258,7 @@ class Arithmetic(ABC):
 
 
 def replaced(x: Tensor, where: NDArray[np.intp], part: Tensor) -> Tensor:
-    """A tensor with other numbers in some places of the last axis."""
+    """Return a copy of a tensor with some coordinates of the last axis replaced."""
     value = x.value.copy()
     value[..., where] = part.value
     if x.error is None or part.error is None:
@@ -265,13 +270,13 @@ def replaced(x: Tensor, where: NDArray[np.intp], part: Tensor) -> Tensor:
 
 @dataclass(frozen=True)
 class Family:
-    """The arithmetics that one module makes.
+    """The arithmetics that one module defines.
 
     Args:
-        make: The arithmetic of a name; None if the name is another family's.
-        names: The names that are proposed where one is wrong.
-        note: What other names mean.
-        order: Where the names stand in a list of all.
+        make: Makes the arithmetic of a name; returns None if the name belongs to another family.
+        names: The names that the message about an unknown name lists.
+        note: The meaning of further names, for the same message.
+        order: Sort key of the names in that message.
     """
 
     make: Callable[[str], Arithmetic | None]

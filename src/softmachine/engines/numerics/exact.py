@@ -1,4 +1,4 @@
-"""Exact rational numbers (python-flint's ``fmpq``). Softmax has no rational value and is refused."""
+"""Exact rational arithmetic (python-flint's ``fmpq``). Softmax of different scores is irrational and is rejected."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _ZERO, _ONE = fmpq(0), fmpq(1)
 
 
 class Exact(Objects):
-    """Rational numbers; every tie is a tie."""
+    """Rational numbers; comparisons and ties are exact."""
 
     name = "exact"
 
@@ -39,7 +39,7 @@ class Exact(Objects):
             root = fmpq(fmpz(square.p).isqrt(), fmpz(square.q).isqrt())
             if root * root != square:
                 raise ConstructionError(
-                    f"a layer norm is over the root of {square}, which is not a rational number",
+                    f"a layer norm divides by the square root of {square}, which is not a rational number",
                     hint=Remedy("use {} or float64", arithmetic="ball"),
                 )
             result[index] = row / root
@@ -65,11 +65,15 @@ class Exact(Objects):
         return shares
 
     def _uniform(self, query: Tensor, key: Tensor, bias: Tensor | None, visible: Flags) -> Flags:
-        """All that is visible, if all scores are equal."""
+        """Return the attention mask, provided that all visible scores are equal.
+
+        Raises:
+            ConstructionError: If they differ.
+        """
         chosen = self.choose(query, key, bias, visible, Choice.AVERAGE)
         if (chosen != visible).any():
             raise ConstructionError(
-                "softmax of different scores is not a rational number, so exact arithmetic cannot run it",
+                "softmax of different scores is not a rational number, so exact arithmetic cannot compute it",
                 hint=Remedy("use {} or float64, or --attention hard", arithmetic="ball"),
             )
         return chosen

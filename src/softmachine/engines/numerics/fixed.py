@@ -1,15 +1,15 @@
-"""Transformers in fixed point, as "Revisiting Padded Transformer Expressivity" defines them (Appendix A.3 and A.4).
+"""Fixed-point arithmetic of "Revisiting Padded Transformer Expressivity" (Appendix A.3 and A.4).
 
-Every operation gives the nearest number of F_b, ties away from zero, saturating at ±B_F; sums and inner products go
+Every operation returns the nearest number of F_b, ties away from zero, saturating at ±B_F; sums and inner products run
 from left to right and are rounded after every addition. A run is this computation itself, not an approximation of
-another one: numbers carry no error bounds, equal scores are tied, and a number that saturates is a number like others.
+another one: numbers carry no error bounds, equal scores tie, and saturated numbers are ordinary numbers.
 
-Attention may have a higher precision b' inside: queries, keys, values and scores are in F_b, what follows (differences
-from the maximum, times the scale, exponentials, sums) in F_b'; the result is one division, rounded to F_b. Hard and
-soft attention divide by the same sum: of ones, or of exponentials, saturating at the largest number of F_b'.
+Attention may use a higher precision b' inside: queries, keys, values and scores are in F_b; differences from the
+maximum, scaling, exponentials and sums are in F_b'; the result is one division, rounded to F_b. Hard and soft attention
+divide by the same sum, of ones or of exponentials, saturating at the largest number of F_b'.
 
-The weights of a model have to be in F_b, as in the paper; others are refused, unless rounding them is asked for.
-Features of positions and relations are functions that are evaluated in F_b: exactly, then rounded.
+The weights of a model must be in F_b, as in the paper; others are rejected unless ``round_weights`` is set. Position
+features and relations are evaluated exactly, then rounded to F_b.
 """
 
 from __future__ import annotations
@@ -41,9 +41,9 @@ class Fixed(Arithmetic):
     """The numbers F_b.
 
     Args:
-        bits: b, the number of integer and also of fractional bits.
-        attention_bits: b' ≥ b, the precision inside attention; b if left out.
-        round_weights: Whether weights that are not in F_b are rounded; by default they are refused.
+        bits: b, the number of integer bits and of fractional bits.
+        attention_bits: b' ≥ b, the precision inside attention; b by default.
+        round_weights: Whether weights that are not in F_b are rounded; by default they are rejected.
     """
 
     rounds = True
@@ -53,19 +53,19 @@ class Fixed(Arithmetic):
         self.inner = self.grid if attention_bits in (None, bits) else Grid(attention_bits or bits)
         if self.inner.bits < bits:
             raise UsageError(
-                f"attention cannot have fewer bits ({self.inner.bits}) than the numbers it works on ({bits})",
+                f"the precision of attention ({self.inner.bits} bits) is lower than that of its inputs ({bits} bits)",
                 hint=f"write fixed:{bits}, or fixed:{bits}:B with a B larger than {bits}",
             )
         self.round_weights = round_weights
         self.name = f"fixed:{bits}" if self.inner is self.grid else f"fixed:{bits}:{self.inner.bits}"
 
     def finer(self) -> Iterator[Arithmetic]:
-        """One bit more at a time, up to the largest format that is worth a try."""
+        """Yield formats with one more bit at a time, up to ``FINEST``."""
         for bits in range(self.grid.bits + 1, FINEST + 1):
             yield Fixed(bits, max(bits, self.inner.bits), round_weights=self.round_weights)
 
     def numbers(self, rows: Sequence[Sequence[Fraction]]) -> Tensor:
-        """The nearest numbers of F_b."""
+        """Round to F_b."""
         return Tensor(self._units(self.grid, rows))
 
     def weights(self, rows: Sequence[Sequence[Fraction]]) -> Tensor:
@@ -75,7 +75,7 @@ class Fixed(Arithmetic):
         return self.numbers(rows)
 
     def scales(self, scales: Sequence[Fraction], *, feature: bool) -> Tensor:
-        """Inverse temperatures, which are numbers of F_b'."""
+        """Convert inverse temperatures to F_b'."""
         for scale in () if feature else scales[:1]:
             self._check(self.inner, scale)
         return Tensor(self._units(self.inner, [scales])[0])
@@ -97,9 +97,9 @@ class Fixed(Arithmetic):
         )
 
     def operator(self, rows: SparseRows, columns: int, bias: Sequence[Fraction]) -> Map:
-        """Row by row the inner product, from left to right, then the constant.
+        """Return the map that computes inner products from left to right, then adds the constants.
 
-        The k-th terms of all rows that have so many stand together; rows with most terms come first.
+        Vectorised over rows: step k adds the k-th term of every row that has one, longest rows first.
         """
         for weight in (*(weight for row in rows for _, weight in row), *bias):
             self._check(self.grid, weight)
@@ -124,12 +124,12 @@ class Fixed(Arithmetic):
 
     def activate(self, x: Tensor, steps: Flags) -> Tensor:
         result = np.maximum(x.value, 0)
-        one = np.array(1 << self.grid.bits, dtype=self.grid.dtype)  # numpy takes large integers for other types
+        one = np.array(1 << self.grid.bits, dtype=self.grid.dtype)  # NumPy would infer another dtype
         result[..., steps] = np.where(x.value[..., steps] >= 0, one, 0)
         return Tensor(result)
 
     def norm(self, x: Tensor) -> Tensor:
-        """Of one number its sign; of several there are two roundings to choose between, and nobody has chosen."""
+        """Return the sign of a single number; the rounding of longer norms is not specified, so they are rejected."""
         return Tensor(np.sign(x.value) * (1 << self.grid.bits)) if x.shape[-1] == 1 else super().norm(x)
 
     def best(self, query: Tensor, key: Tensor, bias: Tensor | None, visible: Flags) -> Flags:
@@ -137,17 +137,17 @@ class Fixed(Arithmetic):
         return np.asarray(visible & (scores == scores.max(axis=-1, keepdims=True)))
 
     def certain_scores(self, query: Tensor, key: Tensor) -> Array | None:
-        """The scores as F_b has them: these decide."""
+        """Return the rounded scores, whose order is decisive in F_b."""
         return self._scores(query, key, None)
 
     def mean(self, chosen: Flags, value: Tensor) -> Tensor:
-        """The sum of the chosen values over their number, both in F_b', rounded once."""
+        """Divide the sum of the chosen values by their number, both in F_b', with one rounding."""
         numerator = self.inner.chosen(chosen, self.inner.widened(value.value, self.grid.bits))
         ones = chosen.sum(axis=-1).astype(self.inner.dtype)
         return Tensor(self._divided(numerator, self.inner.saturated(ones << self.inner.bits)))
 
     def soft(self, query: Tensor, key: Tensor, bias: Tensor | None, visible: Flags, scale: Tensor) -> Map:
-        """Weights e_j = exp(scale · (score_j - maximum)) in F_b': the largest is 1, so that the sum is never 0."""
+        """Use weights e_j = exp(scale · (score_j - maximum)) in F_b'; the largest is 1, so the sum is never 0."""
         inner = self.inner
         scores = inner.widened(self._scores(query, key, bias), self.grid.bits)
         top = np.where(visible, scores, -inner.limit - 1).max(axis=-1, keepdims=True)
@@ -159,11 +159,11 @@ class Fixed(Arithmetic):
         return partial(self._mix, np.where(visible, powers, 0))
 
     def _powers(self, below: Array, scale: Array) -> Array:
-        """The exponentials of these differences, times the scale."""
+        """Return exp(scale · difference)."""
         return self.inner.exponential(self.inner.multiply(self.inner.saturated(below), scale))
 
     def _mix(self, shares: Array, value: Tensor) -> Tensor:
-        """Σ e_j v_j / Σ e_j, the sums in F_b', the quotient rounded once to F_b."""
+        """Return Σ e_j v_j / Σ e_j, with sums in F_b' and the quotient rounded once to F_b."""
         numerator = self.inner.weighted(shares, self.inner.widened(value.value, self.grid.bits))
         return Tensor(self._divided(numerator, self.inner.total(shares)))
 
@@ -172,7 +172,7 @@ class Fixed(Arithmetic):
         return scores if bias is None else self.grid.add(scores, bias.value)
 
     def _divided(self, numerator: Array, denominator: Array) -> Array:
-        """The quotients in F_b; 0 where nothing is visible, and so nothing was summed."""
+        """Return the quotients in F_b; 0 where no key is visible and both sums are 0."""
         some = np.where(denominator == 0, 1, denominator)
         return self.inner.quotient(numerator, some[..., None], self.grid)
 
@@ -184,7 +184,7 @@ def _fixed(name: str) -> Fixed | None:
     parts = bits.split(":")
     if len(parts) > 2 or not all(part.isascii() and part.isdecimal() and len(part) < 100 for part in parts):
         raise UsageError(
-            f"{name!r} does not say how many bits fixed-point numbers have",
+            f"{name!r} does not give the number of bits of fixed point",
             hint="write fixed:8 for 8 integer and 8 fractional bits, fixed:8:20 for 20 of each inside attention",
         )
     return Fixed(*map(int, parts))

@@ -1,8 +1,8 @@
 """Fixed-point numbers F_b: a sign, b integer and b fractional bits.
 
 Definitions A.1 and A.2 of "Revisiting Padded Transformer Expressivity": F_b are the multiples a · 2⁻ᵇ with
-|a| ≤ 4ᵇ - 1; the largest is B_F = 2ᵇ - 2⁻ᵇ. A real number is rounded to the nearest member, a tie away from zero, and
-beyond B_F to B_F, which is an ordinary number: B_F - 1 is less than B_F.
+|a| ≤ 4ᵇ - 1; the largest is B_F = 2ᵇ - 2⁻ᵇ. A real number is rounded to the nearest member, ties away from
+zero, and beyond B_F to B_F, which is an ordinary number: B_F - 1 is less than B_F.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from fractions import Fraction
 from softmachine.support.errors import UsageError
 
 MOST_BITS = 4096
-"""No precision larger than this is accepted."""
+"""Largest precision b."""
 
 
 @dataclass(frozen=True)
@@ -21,7 +21,7 @@ class FixedPoint:
     """The numbers F_b.
 
     Args:
-        bits: b, the number of integer and also of fractional bits.
+        bits: b, the number of integer bits and of fractional bits.
     """
 
     bits: int
@@ -29,12 +29,13 @@ class FixedPoint:
     def __post_init__(self) -> None:
         if not 1 <= self.bits <= MOST_BITS:
             raise UsageError(
-                f"fixed point cannot have {self.bits} bits", hint=f"choose a precision from 1 to {MOST_BITS:,}"
+                f"fixed point with {self.bits} bits is not supported",
+                hint=f"choose a precision from 1 to {MOST_BITS:,}",
             )
 
     @property
     def unit(self) -> Fraction:
-        """2⁻ᵇ, the distance of neighbours."""
+        """2⁻ᵇ, the distance between neighbours."""
         return Fraction(1, 1 << self.bits)
 
     @property
@@ -52,11 +53,11 @@ class FixedPoint:
         return abs(number) <= self.largest and (number.numerator << self.bits) % number.denominator == 0
 
     def units(self, number: Fraction) -> int:
-        """The nearest member of F_b, in units of 2⁻ᵇ."""
+        """Round a number to F_b; the result is in units of 2⁻ᵇ."""
         return self.quotient(number.numerator, number.denominator)
 
     def quotient(self, numerator: int, denominator: int) -> int:
-        """The member of F_b nearest to a quotient, in units of 2⁻ᵇ."""
+        """Round a quotient to F_b; the result is in units of 2⁻ᵇ."""
         scaled, divisor = abs(numerator) << self.bits + 1, abs(denominator)
         size = min((scaled + divisor) // (2 * divisor), self.limit)
         return size if (numerator < 0) == (denominator < 0) else -size
@@ -66,7 +67,7 @@ class FixedPoint:
 
 
 def least_bits(number: Fraction) -> int | None:
-    """The smallest b whose F_b has the number; None if none has it, since its denominator is no power of two."""
+    """Return the smallest b such that F_b contains the number; None if its denominator is not a power of two."""
     fractional = number.denominator.bit_length() - 1
     if number.denominator != 1 << fractional:
         return None

@@ -1,10 +1,9 @@
-"""IEEE floating point that knows how wrong it can be.
+"""float64 and float32 with running error bounds.
 
-Every number carries a bound on its distance from the number that exact arithmetic would have given: rounding errors by
-the standard model (Higham, *Accuracy and Stability of Numerical Algorithms*, ch. 3), and none at all where numbers are
-small integers (or small multiples of 2⁻²⁰), as most are here. What underflow takes away is part of the bounds, and a
-number that leaves the range stops the run. A decision is taken only if the bounds allow no other, so that a run either
-is the exact run or stops.
+Every number carries a bound on its distance from the exact result: rounding errors by the standard model (Higham,
+*Accuracy and Stability of Numerical Algorithms*, ch. 3), and none where all numbers are small integers (or small
+multiples of 2⁻²⁰), as most are in compiled models. The bounds include underflow; overflow raises an error. A decision
+is made only if the bounds leave a single outcome, so a run either equals the exact run or stops.
 """
 
 from __future__ import annotations
@@ -18,7 +17,6 @@ from itertools import accumulate, pairwise
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from softmachine.engines.numerics import rounding
 from softmachine.engines.numerics.base import (
     Affine,
     Arithmetic,
@@ -36,16 +34,17 @@ from softmachine.engines.numerics.base import (
 from softmachine.engines.numerics.nearest import Near, nearest, well_known
 from softmachine.engines.numerics.network import FloatNetwork, Place
 from softmachine.engines.numerics.operator import FLOOR, SLACK, FloatOperator, floored
+from softmachine.engines.numerics.rounding import of_map, of_quotient, of_sum
 from softmachine.engines.numerics.scores import Contest, FloatScores, decide, products
 from softmachine.engines.numerics.softmax import FloatShares, exponentials, exponents
 from softmachine.support.errors import PrecisionError, Remedy
 
 _ROUNDED = 2.0**-52
-"""What one operation of float64 adds to an error, relatively, and more."""
+"""Upper bound of the relative error of one float64 operation."""
 _MOST_PLACES = 4096
-"""So many places are looked at together."""
+"""Positions per chunk of the correlated error bound, to limit memory."""
 _MOST_SCORES = 2**17
-"""So many scores of a softmax are computed together."""
+"""Scores per chunk of a softmax, to stay in the processor cache."""
 
 
 class Float(Arithmetic):
@@ -66,7 +65,7 @@ class Float(Arithmetic):
 
     @property
     def negligible(self) -> float:
-        """Smaller shares of attention count as zero: those of many keys together are far below a rounding."""
+        """Smaller attention weights count as zero; even the sum of many is far below one rounding error."""
         return max(self.least, 2.0**-144)
 
     def numbers(self, rows: Sequence[Sequence[Fraction]]) -> Tensor:
@@ -76,12 +75,12 @@ class Float(Arithmetic):
         return Tensor(value.astype(self.dtype), error.copy())
 
     def _nearest(self, over: int, under: int) -> tuple[np.floating, float]:
-        """A fraction in the format, and an upper bound of how far that is from it."""
+        """Round a fraction to the format; return the result and a bound of its error."""
         try:
             nearest = over / under
         except OverflowError:
             nearest = math.inf
-        if abs(nearest) > self.most:  # it may be rounded down to that
+        if abs(nearest) > self.most:  # the cast may still round it down to the largest number
             with np.errstate(over="ignore"):
                 self._check_finite(self.dtype.type(nearest))
         value = self.dtype.type(nearest)
@@ -102,7 +101,7 @@ class Float(Arithmetic):
         return FloatOperator.of(columns_read, Tensor(weight, weight_error), self.numbers([bias])[0], self.digits)
 
     def apply(self, operator: FloatOperator, x: Tensor) -> Tensor:
-        """The map applied to the last axis."""
+        """Apply an affine map to the last axis."""
         assert x.error is not None
         read, inherited = x.value[..., operator.columns], x.error[..., operator.columns]
         value = read @ operator.weight + operator.bias
@@ -113,7 +112,7 @@ class Float(Arithmetic):
         total = size @ operator.absolute + operator.absolute_bias
         error = operator.inherited(inherited)
         if not (whole and (total < operator.exact_to).all()):
-            error += rounding.of_map(operator, size, total, read, value, self.least)
+            error += of_map(operator, size, total, read, value, self.least)
         if operator.weight_error is not None:
             error += (size + inherited) @ operator.weight_error
         if operator.bias_error is not None:
@@ -121,7 +120,7 @@ class Float(Arithmetic):
         return Tensor(value, error)
 
     def add(self, x: Tensor, y: Tensor) -> Tensor:
-        """The sum; the rounding error of a sum is itself a float, which Knuth's TwoSum computes."""
+        """Return the sum; its rounding error is itself a float, computed by Knuth's TwoSum."""
         total = x.value + y.value
         of_y = total - x.value
         rounding = np.abs((x.value - (total - of_y)) + (y.value - of_y)).astype(np.float64)
@@ -131,7 +130,7 @@ class Float(Arithmetic):
 
     def activate(self, x: Tensor, steps: Flags) -> Tensor:
         assert x.error is not None
-        self._check_finite(x.value.min(initial=0))  # all that ReLU would hide; it keeps positive infinity
+        self._check_finite(x.value.min(initial=0))  # ReLU hides NaN and -∞, and keeps +∞
         value, error = np.maximum(x.value, 0), x.error.copy()
         error[x.value + x.error * SLACK <= 0] = 0
         if steps.any():
@@ -139,14 +138,14 @@ class Float(Arithmetic):
             unclear = ~(np.abs(part) > doubt) & (doubt != 0)
             if unclear.any():
                 b, i, _ = np.argwhere(unclear)[0]
-                raise UndecidedError(int(b), int(i), [], "the sign of a step's argument is not certain")
+                raise UndecidedError(int(b), int(i), [], "the sign of a step's argument is undecided")
             value[..., steps], error[..., steps] = part >= 0, 0
         return Tensor(value, error)
 
     def norm(self, x: Tensor) -> Tensor:
-        """Of one number its sign, exactly; of several, with the bound |δy| ≤ (|δx| + |y| δr) / (r - δr), r their root.
+        """Normalise: one number to its exact sign; several with the bound |δy| ≤ (|δx| + |y| δr) / (r - δr).
 
-        The mean of squares changes its root by at most the largest error; the format's own rounding comes on top.
+        Here r is the root mean square, whose error δr is at most the largest error; rounding errors are added.
         """
         assert x.error is not None
         if x.shape[-1] == 1:
@@ -154,7 +153,7 @@ class Float(Arithmetic):
             unclear = ~(np.abs(x.value) > doubt) & (doubt != 0)
             if unclear.any():
                 b, i, _ = np.argwhere(unclear)[0]
-                raise UndecidedError(int(b), int(i), [], "the sign of what is normalised is not certain")
+                raise UndecidedError(int(b), int(i), [], "the sign of the normalised number is undecided")
             return Tensor(np.sign(x.value), np.zeros(x.shape))
         if self.name != "float64":
             return super().norm(x)
@@ -163,7 +162,7 @@ class Float(Arithmetic):
         unclear = ~(root * (1 - _ROUNDED) > 2 * shift) & ((shift > 0) | (root > 0))
         if unclear.any():
             b, i, _ = np.argwhere(unclear)[0]
-            raise UndecidedError(int(b), int(i), [], "the layer norm of numbers near 0 is not certain")
+            raise UndecidedError(int(b), int(i), [], "the layer norm of numbers near 0 is undecided")
         safe = np.where(root > 0, root, 1.0)
         value = x.value / safe
         error = (x.error + np.abs(value) * shift) / (safe - shift) * SLACK
@@ -174,7 +173,7 @@ class Float(Arithmetic):
         return lambda x, y: replaced(x, written, self.add(x[..., written], self.apply(second, y)))
 
     def _writing(self, affine: Affine) -> tuple[NDArray[np.intp], FloatOperator]:
-        """The rows of a map that have a weight or a constant, and the map to these alone."""
+        """Return the nonzero rows of a map, and the map restricted to them."""
         rows, columns, bias = affine
         written = [r for r, row in enumerate(rows) if row or bias[r]]
         part = [rows[r] for r in written], columns, [bias[r] for r in written]
@@ -217,7 +216,7 @@ class Float(Arithmetic):
         return possible
 
     def certain_scores(self, query: Tensor, key: Tensor) -> Array | None:
-        """Scores that are exact: sums of integers that the format can hold."""
+        """Return the scores if they are exact, as sums of integers within the format's precision are."""
         scores = self._scores(query, key, None)
         return scores.value if scores.doubt is None else None
 
@@ -229,14 +228,14 @@ class Float(Arithmetic):
         weights = chosen.astype(np.float64)
         numerator = chosen.astype(self.dtype) @ value.value
         mean = numerator / some.astype(self.dtype)
-        error = rounding.of_sum(weights, some, np.abs(value.value).astype(np.float64), self.digits)
+        error = of_sum(weights, some, np.abs(value.value).astype(np.float64), self.digits)
         if value.error is not None and value.error.any():
             error = error + weights @ value.error
-        moved = rounding.of_quotient(numerator, some, mean, self.roundoff, self.least)
+        moved = of_quotient(numerator, some, mean, self.roundoff, self.least)
         return Tensor(mean, floored(error) / some + moved)
 
     def soft(self, query: Tensor, key: Tensor, bias: Tensor | None, visible: Flags, scale: Tensor) -> Map:
-        """Some sequences at a time, so that their scores stay in the cache; without scores, the mean of all keys."""
+        """Compute softmax attention in chunks of sequences that fit the cache; without scores, the mean of all keys."""
         if query.shape[-1] == 0 and bias is None:
             return partial(self.mean, visible[None])
         together = max(1, _MOST_SCORES // max(1, query.shape[1] * key.shape[1]))
@@ -244,7 +243,7 @@ class Float(Arithmetic):
         return partial(self._mix, [self._shares(query[block], key[block], bias, visible, scale) for block in blocks])
 
     def _shares(self, query: Tensor, key: Tensor, bias: Tensor | None, visible: Flags, scale: Tensor) -> FloatShares:
-        """Of one sequence, those of keys that matter, if most do not."""
+        """Return the attention weights; of one sequence, only of non-negligible keys, if these are a minority."""
         score, near = products(query, key, bias), None
         if well_known(query, key, bias, scale, self.digits):
             near = nearest(score, visible, scale, self.negligible)
@@ -263,7 +262,7 @@ class Float(Arithmetic):
         scale: Tensor,
         near: Near | None,
     ) -> FloatShares:
-        """The shares of keys; how far they are off follows from how far each score is off beside the largest."""
+        """Return attention weights with bounds, from the errors of score differences to the largest score."""
         assert scale.error is not None
         factor = scale.value[:, None].astype(np.float64)
         exponent, top, largest = exponents(scores.value, visible, scale)
@@ -275,7 +274,7 @@ class Float(Arithmetic):
             doubt += inherited * (np.abs(factor) + scale.error[:, None])
         if scale.error.any():
             doubt += np.abs(scores.value - largest) * scale.error[:, None]
-        # Keys whose weight is negligible beyond doubt.
+        # Keys whose weight is certainly negligible.
         np.copyto(doubt, 0, where=~(exponent + doubt >= math.log(self.negligible)))
         np.put_along_axis(doubt, top[..., None], 0, -1)
         weight = exponentials(exponent, self.negligible)
@@ -283,9 +282,9 @@ class Float(Arithmetic):
         return FloatShares.of(stored, doubt, visible, self.negligible, near)
 
     def _exponent_doubt(self, scores: FloatScores, largest: Floats, factor: Floats) -> Floats:
-        """How far a format's scaled scores, less the largest, and their exponentials are off by its own rounding.
+        """Bound the rounding error of scaled scores minus the largest, and of their exponentials.
 
-        Powers of two scale without rounding; and where the format's scores are the same, so is what it makes of them.
+        Scaling by powers of two does not round, and equal exact scores have difference 0.
         """
         exact = scores.rounding is None
         if exact and (np.frexp(factor)[0] == 0.5).all():
@@ -312,9 +311,9 @@ class Float(Arithmetic):
         return Tensor(result, shares.error(value) + moved)
 
     def weighted(self, share: Floats, value: Tensor) -> tuple[Array, Floats | float]:
-        """The mean with these weights; and how far it moved beyond what a few roundings of float64 explain.
+        """Return the weighted mean, and its error beyond a few float64 roundings.
 
-        In formats smaller than float64 that is measured, by computing it once more in float64.
+        In formats smaller than float64 the error is measured by recomputing the mean in float64.
         """
         if self.dtype == np.float64:
             return share @ value.value, 0.0
@@ -333,32 +332,34 @@ class Float(Arithmetic):
             b, i, _ = np.argwhere(rivals)[0]
             candidates = [int(winner[b, i]), *np.flatnonzero(rivals[b, i]).tolist()]
             tie = not x.error[b, i, candidates].any()
-            reason = "the logits are equal" if tie else f"{self.name} cannot tell the logits apart"
+            reason = "the logits are equal" if tie else f"{self.name} cannot distinguish the logits"
             raise UndecidedError(int(b), int(i), candidates, reason, tie=tie)
         return winner
 
     def _scores(self, query: Tensor, key: Tensor, bias: Tensor | None, *, known: Floats | None = None) -> FloatScores:
-        """The scores that are compared; or, if they are known, how far their differences can be off."""
+        """Return scores with error bounds for comparisons; for ``known`` scores, with bounds of their differences."""
         compared = known is None
         scores = FloatScores.of(query, key, bias, self.digits, self.least, compared=compared, known=known)
         self._check_finite(scores.largest)
         return scores
 
     def _check_finite(self, numbers: ArrayLike) -> None:
-        """Where something is decided, all numbers must be in range."""
+        """Require that all numbers are in the range of the format."""
         if not np.all(np.abs(numbers) <= self.most):
-            raise PrecisionError(f"a number left the range of {self.name}", hint=Remedy("use {}", arithmetic="exact"))
+            raise PrecisionError(
+                f"a number is outside the range of {self.name}", hint=Remedy("use {}", arithmetic="exact")
+            )
 
 
 def distance(value: np.floating, over: int, under: int) -> float:
-    """An upper bound of how far a number is from a fraction; 0 only if it is that."""
+    """Return an upper bound of the distance of a number from a fraction; 0 only if they are equal."""
     stored, unit = float(value).as_integer_ratio()
     steps = abs(stored * under - over * unit)
     return max(math.nextafter(steps / (unit * under), math.inf), FLOOR) if steps else 0.0
 
 
 def _equal_rows(keys: Tensor) -> bool:
-    """Whether keys are the same and exact, so that their scores are tied, whatever the query is."""
+    """Whether keys are equal and exact, so that their scores tie for every query."""
     exact = keys.error is None or not keys.error.any()
     return bool(exact and (keys.value == keys.value[0]).all())
 

@@ -1,7 +1,7 @@
-"""Arrays of fixed-point numbers, each stored as the integer a of a · 2⁻ᵇ, and their correctly rounded operations.
+"""Arrays of fixed-point numbers, each stored as the integer a of a · 2⁻ᵇ, with correctly rounded operations.
 
 A product has 4b bits and a sum 2b + 1. Up to b = 15 products fit in 64 bits; up to b = 31 numbers and sums do, and
-products are made of two words; above, numbers are Python's integers in object arrays.
+products take two words; above, numbers are Python integers in object arrays.
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ _ONE_WORD, _TWO_WORDS = 15, 31
 _HALF = np.uint64(32)
 _LOW = np.uint64(0xFFFFFFFF)
 _AT_ONCE = 1 << 22
-"""So many terms of sums are held in memory at a time."""
+"""Terms of sums that are held in memory at a time."""
 _NARROW = 1 << 16
-"""Different numbers in a range of this size are found by counting."""
+"""Range of values up to which distinct numbers are found by counting instead of sorting."""
 
 
 class Grid:
-    """The numbers F_b, in arrays.
+    """Arrays over F_b.
 
     Args:
         bits: b.
-        compiled_from: From so many terms on, sums that saturate are computed in compiled loops.
+        compiled_from: Minimal number of terms for which saturating sums use compiled loops.
     """
 
     def __init__(self, bits: int, compiled_from: int = 1 << 20) -> None:
@@ -42,23 +42,23 @@ class Grid:
         self._powers: dict[int, int] = {}
 
     def zeros(self, shape: tuple[int, ...]) -> Array:
-        """An array of zeros."""
+        """Return an array of zeros."""
         return np.full(shape, 0, dtype=self.dtype)
 
     def widened(self, x: Array, bits: int) -> Array:
-        """Numbers of an F with fewer bits, as numbers of this one."""
+        """Convert numbers of an F with fewer bits to this one."""
         return x.astype(self.dtype) << (self.bits - bits)
 
     def saturated(self, x: Array) -> Array:
-        """The numbers, those beyond the largest replaced by it."""
+        """Clamp to the largest and smallest number."""
         return np.minimum(np.maximum(x, -self.limit), self.limit)
 
     def add(self, x: Array, y: Array) -> Array:
-        """The sum of each pair."""
+        """Add elementwise, saturating."""
         return self.saturated(x + y)
 
     def multiply(self, x: Array, y: Array) -> Array:
-        """The product of each pair: rounded to nearest, ties away from zero."""
+        """Multiply elementwise, rounding to nearest, ties away from zero."""
         if _ONE_WORD < self.bits <= _TWO_WORDS:
             return self._long_product(x, y)
         product = x * y
@@ -66,7 +66,7 @@ class Grid:
         return np.asarray(np.where(product < 0, -size, size))
 
     def _long_product(self, x: Array, y: Array) -> Array:
-        """Products of two words: schoolbook multiplication of the halves of the factors."""
+        """Multiply with two-word products: schoolbook multiplication of 32-bit halves."""
         a, b = np.broadcast_arrays(np.abs(x).astype(np.uint64), np.abs(y).astype(np.uint64))
         a1, a0, b1, b0 = a >> _HALF, a & _LOW, b >> _HALF, b & _LOW
         low, middle, other = a0 * b0, a1 * b0, a0 * b1
@@ -82,10 +82,10 @@ class Grid:
         return np.where((x < 0) ^ (y < 0), -signed, signed)
 
     def inner_products(self, x: Array, y: Array) -> Array:
-        """Σ_d x[b, q, d] · y[b, k, d], from left to right, as (b, q, k).
+        """Return Σ_d x[b, q, d] · y[b, k, d], summed from left to right, as (b, q, k).
 
-        Most products need no rounding, as those of integers; where this is so, it is known from the factors, and small
-        numbers are multiplied and added as small integers, which the result is made of.
+        Most products, such as those of integers, need no rounding. Where the factors guarantee this, they are
+        multiplied and added as small integers, and the result has that integer type.
         """
         small = np.dtype(next((f"int{size}" for size in (16, 32) if 2 * self.bits + 2 <= size), self.dtype))
         found = np.full((x.shape[0], x.shape[1], y.shape[1]), 0, dtype=small)
@@ -109,17 +109,17 @@ class Grid:
         return found
 
     def _exact_shift(self, x: Array, y: Array) -> int | None:
-        """An s such that (x / 2^s) · (y / 2^(b - s)) is a product of integers, and in range; None if there is none."""
+        """Return an s such that (x / 2^s) · (y / 2^(b - s)) is a product of integers in range, or None."""
         most = int(np.abs(x).max(initial=0)) * int(np.abs(y).max(initial=0)) >> self.bits
         shift = min(_trailing_zeros(x), self.bits)
         return shift if most <= self.limit and shift + _trailing_zeros(y) >= self.bits else None
 
     def _are_many(self, terms: int) -> bool:
-        """Whether it pays to sum so many terms in a compiled loop; there is none for Python's integers."""
+        """Whether a sum of this many terms uses a compiled loop; never for Python integers."""
         return terms >= self.compiled_from and self.dtype != object
 
     def quotient(self, numerator: Array, denominator: Array, into: Grid) -> Array:
-        """The quotient of each pair, rounded once, to the numbers of another grid."""
+        """Divide elementwise, rounding once, to the format ``into``."""
         if 2 * self.bits + into.bits + 2 <= 63:
             scaled, divisor = np.abs(numerator) << into.bits + 1, np.abs(denominator)
             size = np.minimum((scaled + divisor) // (2 * divisor), into.limit)
@@ -129,16 +129,16 @@ class Grid:
         return np.array(found, dtype=into.dtype).reshape(pairs.shape)
 
     def mapped(self, function: Callable[[Array], Array], x: Array) -> Array:
-        """What a function of numbers, which is applied to the different ones alone, makes of each."""
+        """Apply a function elementwise, evaluating it once per distinct number."""
         distinct, inverse = _distinct(x)
         return np.asarray(function(distinct.astype(self.dtype, copy=False))[inverse].reshape(x.shape))
 
     def exponential(self, x: Array) -> Array:
-        """The exponential of each number."""
+        """Return the exponentials, elementwise."""
         return self.mapped(lambda some: np.array([self.power(int(units)) for units in some], dtype=self.dtype), x)
 
     def power(self, units: int) -> int:
-        """The exponential of one number: no tie, since e^x is irrational unless x = 0; so some precision decides."""
+        """Return the exponential of one number; e^x is irrational for x ≠ 0, so some precision decides the rounding."""
         if units not in self._powers:
             self._powers[units] = self.limit if units >= self.bits << self.bits else self._nearest_power(units)
         return self._powers[units]
@@ -156,7 +156,7 @@ class Grid:
             precision *= 2
 
     def total(self, x: Array) -> Array:
-        """The sums along the last axis, from left to right, saturating after each addition."""
+        """Sum along the last axis from left to right, saturating after each addition."""
         sizes = np.abs(x).sum(axis=-1) if self.dtype == object else np.abs(x).astype(np.float64).sum(axis=-1)
         if (sizes * 1.000001 <= self.limit if self.dtype != object else sizes <= self.limit).all():
             return np.asarray(x.sum(axis=-1), dtype=self.dtype)
@@ -171,9 +171,9 @@ class Grid:
         return found
 
     def weighted(self, weights: Array, values: Array) -> Array:
-        """Σ_k weights[b, q, k] · values[b, k, d], from left to right, as (b, q, d).
+        """Return Σ_k weights[b, q, k] · values[b, k, d], summed from left to right, as (b, q, d).
 
-        Terms of weight 0 add nothing, so only the others are looked at. Weights may be those of one sequence for all.
+        Terms of weight 0 are skipped. Weights may have batch size 1.
         """
         queries, (batch, _, width) = weights.shape[1], values.shape
         counted = weights != 0
@@ -190,7 +190,7 @@ class Grid:
         return found
 
     def chosen(self, flags: Flags, values: Array) -> Array:
-        """The sum of the chosen values, from left to right: (b, q, k) and (b, k, d) give (b, q, d)."""
+        """Sum the chosen values from left to right: (b, q, k) and (b, k, d) give (b, q, d)."""
         (queries, keys), (batch, _, width) = flags.shape[1:], values.shape
         if self.dtype != object:
             size = np.abs(values).astype(np.float64)
@@ -207,13 +207,13 @@ class Grid:
 
 
 def _trailing_zeros(x: Array) -> int:
-    """The largest power of two that divides all numbers, as its exponent; for zeros alone, more than any number has."""
+    """Return the exponent of the largest power of two that divides all numbers; a large constant if all are 0."""
     together = int(np.bitwise_or.reduce(x, axis=None))
     return (together & -together).bit_length() - 1 if together else 1 << 16
 
 
 def _distinct(x: Array) -> tuple[Array, NDArray[np.intp]]:
-    """The different numbers of an array, and where each of them stands."""
+    """Return the distinct numbers of an array, and the index of each element among them."""
     lowest = int(x.min(initial=0))
     if x.dtype != object and int(x.max(initial=0)) - lowest < _NARROW:
         counts = np.bincount(x.reshape(-1) - lowest)

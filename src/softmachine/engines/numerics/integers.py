@@ -1,7 +1,7 @@
-"""Integers of 8 bits: every weight and every number that is stored is an integer between -128 and 127; sums are wide.
+"""int8: every weight and every stored number is an integer from -128 to 127; sums are accumulated in a wider format.
 
-Nothing is ever rounded. A weight, a mean or a number that is not such an integer stops the run, so that a run in int8
-is the exact run. Made for models whose residual stream holds -1, 0 and 1 and whose attention is hard.
+Nothing is rounded. A weight, mean or activation that is not such an integer raises an error, so a run in int8 equals
+the exact run. Made for models with residual streams of -1, 0 and 1 and hard attention.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from softmachine.support.errors import PrecisionError, Remedy
 
 LEAST, MOST = -128, 127
 _MOST_TERMS = 2**24 // 128**2
-"""So many products of two such integers have an exact sum."""
+"""Products of two 8-bit integers whose sum is exact in float32."""
 
 
 class Int8(PlainFloat):
-    """Integers of 8 bits, kept and added up in float32, in which integers up to 2²⁴ are exact."""
+    """8-bit integers, stored and accumulated in float32, which is exact for integers up to 2²⁴."""
 
     checks_many = True
 
@@ -60,34 +60,36 @@ class Int8(PlainFloat):
         mean = total / np.maximum(counts, 1)
         if (mean != np.rint(mean)).any():
             raise PrecisionError(
-                "a head takes the mean of different numbers, which is not an integer, so int8 cannot hold it",
+                "a head takes the mean of different numbers, which is not an integer and not representable in int8",
                 hint=Remedy("use {}, or a theorem whose heads retrieve one number", arithmetic="float64"),
             )
         return Tensor(mean.astype(self.dtype))
 
     def soft(self, query: Tensor, key: Tensor, bias: Tensor | None, visible: Flags, scale: Tensor) -> NoReturn:
         raise PrecisionError(
-            "softmax gives no integers, so int8 cannot hold them", hint=Remedy("use {}", attention="hard")
+            "softmax weights are not integers, so int8 cannot represent them", hint=Remedy("use {}", attention="hard")
         )
 
 
 def _check_terms(terms: int) -> None:
     if terms > _MOST_TERMS:
-        raise PrecisionError(f"a sum of {terms} products of 8-bit integers is not exact in 32 bits")
+        raise PrecisionError(f"a sum of {terms} products of 8-bit integers is not exact in float32")
 
 
 def _integer(number: Fraction) -> int:
     if number.denominator != 1 or not LEAST <= number <= MOST:
         raise PrecisionError(
-            f"the number {number} is not an integer of 8 bits, so int8 cannot hold it",
-            hint=Remedy("use {}, or a theorem that is made for int8, as `ternary` is", arithmetic="float64"),
+            f"the number {number} is not representable in int8",
+            hint=Remedy("use {}, or a theorem made for int8, such as `ternary`", arithmetic="float64"),
         )
     return int(number)
 
 
 def _stored(value: Array) -> Tensor:
     if value.size and (value.min() < LEAST or value.max() > MOST):
-        raise PrecisionError("a number left the range of int8", hint=Remedy("use {} or exact", arithmetic="float64"))
+        raise PrecisionError(
+            "a number is outside the range of int8", hint=Remedy("use {} or exact", arithmetic="float64")
+        )
     return Tensor(value)
 
 

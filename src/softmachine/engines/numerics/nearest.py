@@ -1,7 +1,7 @@
-"""Softmax over many keys: those that get nearly no attention are told apart before anything else is computed.
+"""Pruning of keys with negligible softmax weight.
 
-A sharp softmax looks at a few of thousands of keys. The others get so little that it does not matter how little: their
-scores are all that is computed of them. Shares and bounds are for the few, and what the others could add is one number.
+A softmax at low temperature gives nearly all weight to a few of thousands of keys. Of the others only the scores are
+computed; weights and bounds cover the few, and one number bounds the contribution of all others.
 """
 
 from __future__ import annotations
@@ -16,24 +16,24 @@ from softmachine.engines.numerics.base import Array, Flags, Floats, Tensor
 from softmachine.engines.numerics.operator import SLACK, gamma
 
 MANY_KEYS = 64
-"""Of fewer keys, all are taken."""
+"""With fewer keys, none is pruned."""
 _HUGE = 2.0**100
-"""Larger scores may leave the range of a format."""
+"""Larger scores may overflow a format."""
 _MOST_DOUBT = 1.0
-"""No exponent is off by more than this where keys are left out."""
+"""Largest error of an exponent with which keys may be pruned."""
 
 
 class Near(NamedTuple):
-    """The few keys of a sequence whose weight, beside the largest one, is not negligible for all queries.
+    """The keys of a sequence whose weight, relative to the largest, is not negligible for some query.
 
-    Let every exponent be off by at most d, and let that of a key be so much below the largest that its exponential is
-    less than ε. Then its share is less than ε exp(2 d), and k such keys have less than k ε exp(2 d) together. Leaving
-    them out changes a mean by no more than twice that, times the largest value.
+    Let every exponent have an error of at most d, and let a key's exponent minus the largest have an exponential below
+    ε. Then the key's weight is less than ε exp(2 d), and k such keys have less than k ε exp(2 d) together. Pruning them
+    changes a mean by at most twice that, times the largest value.
 
     Args:
         keys: These keys.
-        among: How many keys there are.
-        lost: The share that all others have, at most.
+        among: The number of all keys.
+        lost: Upper bound of the total weight of the pruned keys.
     """
 
     keys: NDArray[np.intp]
@@ -41,22 +41,22 @@ class Near(NamedTuple):
     lost: float
 
     def spread(self, weight: Floats) -> Floats:
-        """Weights of these keys among those of all, which are 0: sums have the same order whatever the others are."""
+        """Scatter weights of these keys into an array over all keys, so that the order of summation does not change."""
         among_all = np.zeros((*weight.shape[:-1], self.among))
         among_all[..., self.keys] = weight
         return among_all
 
     def error(self, value: Tensor) -> Floats:
-        """How far a mean of values moves if these keys are taken for all of them."""
+        """Bound the change of a mean of values that pruning causes."""
         size = np.abs(value.value).astype(np.float64, copy=False)
         reach = largest(size if value.error is None else size + value.error)
         return np.asarray(2 * SLACK * self.lost * reach[:, None])
 
 
 def well_known(query: Tensor, key: Tensor, bias: Tensor | None, scale: Tensor, digits: int) -> bool:
-    """Whether keys of one sequence may be left out: there are many, and no exponent is off by much.
+    """Whether keys may be pruned: one sequence, many keys, and small errors of all exponents.
 
-    How far any can be off, at most, follows from the largest numbers of all keys.
+    The bound of the errors uses the largest absolute value of each coordinate over all keys.
     """
     if query.shape[0] > 1 or key.shape[1] < MANY_KEYS:
         return False
@@ -75,11 +75,11 @@ def well_known(query: Tensor, key: Tensor, bias: Tensor | None, scale: Tensor, d
 
 
 def nearest(score: Array, visible: Flags, scale: Tensor, negligible: float) -> Near | None:
-    """The keys of one sequence that some query does not find negligible, if they are few; given well-known scores."""
+    """Return the keys of one sequence that are not negligible for some query; None unless they are a minority."""
     exponent = score[0] * scale.value[:, None]
     hide(exponent, visible, -np.inf)
     top = exponent.max(axis=-1, keepdims=True)
-    # One more than is needed: who compares after rounding differently must not find another key.
+    # The -1 is a safety margin: a comparison that rounds differently must not find another key.
     near = exponent >= np.where(np.isfinite(top), top + (math.log(negligible) - 1), np.inf)
     keys, count = np.flatnonzero(near.any(axis=0)), score.shape[-1]
     lost = count * negligible * math.exp(2 * _MOST_DOUBT)
@@ -87,7 +87,7 @@ def nearest(score: Array, visible: Flags, scale: Tensor, negligible: float) -> N
 
 
 def hide(numbers: Array, visible: Flags, hidden: float) -> None:
-    """Put a number where a query does not see a key; only keys that some query does not see are gone through."""
+    """Overwrite masked entries with a number; only the range of keys that some query does not see is scanned."""
     some = np.flatnonzero(~visible.all(axis=0))
     if some.size:
         part = slice(some[0], some[-1] + 1)
@@ -95,13 +95,13 @@ def hide(numbers: Array, visible: Flags, hidden: float) -> None:
 
 
 def largest(size: Floats) -> Floats:
-    """The largest of each coordinate, given (…, positions, coordinates)."""
-    # Numpy is slow along an axis before a short one.
+    """Return the maximum of each coordinate of (…, positions, coordinates)."""
+    # NumPy reductions are slow along an axis that precedes a short one.
     turned = np.ascontiguousarray(np.swapaxes(size, -1, -2))
     return np.asarray(turned.max(axis=-1, initial=0))
 
 
 def _sizes(x: Tensor) -> tuple[Floats, Floats]:
-    """The absolute values and errors of the one sequence."""
+    """Return absolute values and errors of a tensor with one sequence."""
     size = np.abs(x.value[0]).astype(np.float64)
     return size, np.zeros(size.shape) if x.error is None else x.error[0]

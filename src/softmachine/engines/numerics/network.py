@@ -1,7 +1,7 @@
-"""Feed-forward networks in floats: how the errors of what is read cancel among the units.
+"""Feed-forward networks in floats, with error bounds that account for cancellation among hidden units.
 
-A loop takes the old value from its coordinate and adds the new one; a bit is rounded as 2 ReLU(x - 1/4) minus
-2 ReLU(x - 3/4). Bounding each unit by itself, both would double the error again and again, although it is gone.
+A loop subtracts the old value of a coordinate and adds the new one; a bit is rounded as 2 ReLU(x - 1/4) minus
+2 ReLU(x - 3/4). Bounds for each unit alone would double the error in every iteration, although it cancels.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from softmachine.engines.numerics.operator import SLACK, FloatOperator, floored
 
 @dataclass(frozen=True)
 class Place:
-    """What a network does at some positions, from its input to its result, at the coordinates that it writes."""
+    """Activations of a network at some positions, from its input to the coordinates that it writes."""
 
     x: Tensor
     before: Tensor
@@ -28,20 +28,20 @@ class Place:
 
 @dataclass(frozen=True)
 class FloatNetwork:
-    """A feed-forward network, and where errors can cancel in it.
+    """A feed-forward network, with the coordinates in which errors can cancel.
 
     Args:
-        first: The map to the units.
+        first: The map to the hidden units.
         steps: Which units are steps.
-        second: The map from the units.
-        written: The coordinates that this map writes.
-        there: The weights from the coordinates that are read to the units that are, without steps.
-        back: The weights from these units to the coordinates that gain.
-        cancelling: The coordinates that come back along two ways of opposite signs, as x in x - ReLU(x) + ReLU(-x).
-        gaining: Those to which they come back so, by their places among those that are written.
-        stays: 1 where a coordinate that is read is one of these.
-        plus: The first units of pairs ReLU(y) - ReLU(-y), which are y whatever its sign.
-        minus: The second ones.
+        second: The map from the hidden units.
+        written: The coordinates that the second map writes.
+        there: The weights from the coordinates that are read to the units that the second map reads; 0 for steps.
+        back: The weights from these units to the ``gaining`` coordinates.
+        cancelling: Inputs that reach an output along paths of opposite signs, as x in x - ReLU(x) + ReLU(-x).
+        gaining: The outputs of such paths, as indices into ``written``.
+        stays: 1 where an input coordinate is the gaining coordinate itself (the residual connection).
+        plus: The first units of pairs ReLU(y) - ReLU(-y), whose sum is y for either sign.
+        minus: The second units of these pairs.
     """
 
     first: FloatOperator
@@ -58,7 +58,7 @@ class FloatNetwork:
 
     @staticmethod
     def of(first: FloatOperator, steps: Flags, second: FloatOperator, written: NDArray[np.intp]) -> FloatNetwork:
-        """The network of two maps, the second of which writes these coordinates."""
+        """Prepare the network of two maps, the second of which writes the given coordinates."""
         there = np.where(steps, 0, first.weight).astype(np.float64)[:, second.columns]
         back = second.weight.astype(np.float64)
         stays = (first.columns[:, None] == written).astype(np.float64)
@@ -80,11 +80,11 @@ class FloatNetwork:
         )
 
     def correlated(self, at: Place) -> Floats:
-        """How far what gains can be off, if what the errors of x do in several units is added up first.
+        """Bound the errors of the gaining coordinates, with the contributions of an input error summed over the units.
 
-        Where the signs of the units are certain or do not matter, the network is a linear map, and the error of x goes
-        through the sum of this map and the identity. What rounding adds on the way is what the bounds of each part have
-        more than they inherited.
+        Where the signs of the units are certain or irrelevant, the network is linear, and the error of x passes through
+        the sum of this linear map and the identity. The rounding error of each part is its bound minus the error that
+        it inherits.
         """
         first, second, gaining = self.first, self.second, self.gaining
         read, there = _error(at.x)[:, first.columns], _error(at.x)[:, self.written[gaining]]
@@ -101,7 +101,7 @@ class FloatNetwork:
         return np.asarray(total + (len(second.columns) + 8) * 2.0**-52 * result)
 
     def _through(self, read: Floats, on: Flags) -> Floats:
-        """What comes of the errors of what is read: of all places where the same units are on, by one linear map."""
+        """Propagate input errors; positions with the same active units share one linear map."""
         wrong = np.flatnonzero(read.any(axis=0))
         there, stays, read = self.there[wrong], self.stays[wrong], floored(read[:, wrong])
         through = np.empty((len(read), len(self.gaining)))
@@ -114,7 +114,7 @@ class FloatNetwork:
 
 
 def _pairs(first: FloatOperator, steps: Flags, second: FloatOperator) -> tuple[Flags, Flags]:
-    """The first and the second units of pairs that are opposite in all their weights."""
+    """Return the first and the second units of pairs whose weights are all opposite."""
     back = np.zeros((len(steps), second.weight.shape[1]))
     back[second.columns] = second.weight
     weights = np.hstack([first.weight.T, first.bias[:, None], back]) + 0.0
@@ -135,5 +135,5 @@ def _error(x: Tensor) -> Floats:
 
 
 def _more(bound: Floats, inherited: Floats) -> Floats:
-    """What a bound has more than was inherited, and a little, since both are rounded."""
+    """Return the excess of a bound over the inherited error, with a margin for the rounding of both."""
     return np.maximum(bound - inherited, 0) + 2.0**-36 * bound

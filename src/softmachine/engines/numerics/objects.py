@@ -1,4 +1,4 @@
-"""Numbers that are Python objects, python-flint's, in object arrays: what rationals and balls have in common."""
+"""Object arrays of python-flint numbers: the common base of rational and ball arithmetic."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from softmachine.engines.numerics.base import Arithmetic, Array, Flags, Map, Spa
 
 
 class Objects(Arithmetic):
-    """An arithmetic of objects that are added and multiplied one by one."""
+    """An arithmetic whose numbers are Python objects, added and multiplied one by one."""
 
     checks_many, pace, bytes = False, 3e-6, 96
 
     @abstractmethod
     def number(self, exact: fmpq) -> object:
-        """An exact number as one of these."""
+        """Convert an exact number."""
 
     def precisely(self) -> AbstractContextManager[object]:
-        """The context in which every operation is done."""
+        """Return the precision context of every operation."""
         return nullcontext()
 
     def numbers(self, rows: Sequence[Sequence[Fraction]]) -> Tensor:
@@ -58,7 +58,7 @@ class Objects(Arithmetic):
             return Tensor(x.value + y.value)
 
     def scores(self, query: Tensor, key: Tensor, bias: Tensor | None) -> Array:
-        """The scores of all queries and keys; to be called in the context."""
+        """Return the scores of all queries and keys; to be called inside :meth:`precisely`."""
         zero = self.number(fmpq(0))
         scores = np.full((query.shape[0], query.shape[1], key.shape[1]), zero, dtype=object)
         for c in range(query.shape[-1]):
@@ -67,10 +67,10 @@ class Objects(Arithmetic):
 
     @abstractmethod
     def shares(self, query: Tensor, key: Tensor, bias: Tensor | None, visible: Flags, scale: Tensor) -> Array:
-        """The weights of softmax, which :meth:`soft` takes means with: (batch, queries, keys); 0 where nothing is seen.
+        """Return the softmax weights of :meth:`soft`: (batch, queries, keys); 0 for masked keys.
 
         Raises:
-            ConstructionError: If the arithmetic does not have them.
+            ConstructionError: If the weights are not representable.
         """
 
     def mean(self, chosen: Flags, value: Tensor) -> Tensor:

@@ -1,4 +1,4 @@
-"""Affine maps in a float format, and what bounds the error of applying them."""
+"""Affine maps in a float format, with the constants of their error bounds."""
 
 from __future__ import annotations
 
@@ -10,28 +10,28 @@ from numpy.typing import ArrayLike, NDArray
 from softmachine.engines.numerics.base import Array, Flags, Floats, Tensor
 
 SLACK = 1 + 2.0**-30
-"""Error bounds are themselves computed in float64; where they decide, this factor makes up for that."""
+"""Factor that covers the rounding of error bounds, which are themselves computed in float64."""
 FLOOR, LEAST = 2.0**-900, 2.0**-100
-"""Where errors shrink, they count as at least the one, and weights in bounds as at least the other: none vanishes."""
+"""Lower limits of nonzero errors and of weights in bounds, so that no product of them underflows to 0."""
 
 
 @dataclass(frozen=True)
 class FloatOperator:
-    """A matrix in the format, cut down to the columns that it reads, and what bounds the error of applying it.
+    """An affine map in the format, restricted to its nonzero columns, with the constants of its error bound.
 
     Args:
-        columns: The columns that are not zero.
-        weight: These columns, in the format, transposed.
-        bias: The constants, in the format.
+        columns: The nonzero columns.
+        weight: These columns in the format, transposed.
+        bias: The constants in the format.
         absolute: |weight|.
         absolute_bias: |bias|.
-        weight_error: How far the weights are from the exact ones; None if they are exact.
-        bias_error: How far the constants are from the exact ones; None if they are exact.
-        pattern: 1 where a weight is not 0.
+        weight_error: Errors of the rounded weights; None if they are exact.
+        bias_error: Errors of the rounded constants; None if they are exact.
+        pattern: 1 where a weight is nonzero.
         gamma: γ_k for the number k of terms of each row.
-        exact_to: If all numbers read are integers and all partial sums are below this, a row is computed exactly.
-        doubling: Rows of powers of two without a constant: reading one number, they do not round.
-        shrinks: Whether a weight is less than 1, so that errors become smaller.
+        exact_to: A row is computed exactly if its inputs are integers and all partial sums are below this.
+        doubling: Rows of powers of two without a constant; they do not round if one input is nonzero.
+        shrinks: Whether a weight is less than 1, so that errors decrease.
     """
 
     columns: NDArray[np.intp]
@@ -49,7 +49,7 @@ class FloatOperator:
 
     @staticmethod
     def of(columns: NDArray[np.intp], weight: Tensor, bias: Tensor, digits: int) -> FloatOperator:
-        """The map with these columns, each a row's weights, in a format of so many binary digits."""
+        """Prepare the map with these columns, for a format with this many significant bits."""
         assert weight.error is not None
         assert bias.error is not None
         size, absolute_bias = (np.abs(part.value).astype(np.float64) for part in (weight, bias))
@@ -73,32 +73,32 @@ class FloatOperator:
 
     @property
     def exact(self) -> bool:
-        """Whether the weights and constants are the exact ones."""
+        """Whether all weights and constants are exact."""
         return self.weight_error is None and self.bias_error is None
 
     def keeps(self, size: Floats) -> bool:
-        """Whether integers of these sizes are certain to give exact results: even the largest of each column do."""
+        """Whether integers of these absolute values certainly give exact results, by the maximum of each column."""
         largest = size.max(axis=tuple(range(size.ndim - 1)), initial=0)
         return bool((largest @ self.absolute + self.absolute_bias < self.exact_to).all())
 
     def inherited(self, error: Floats) -> Floats:
-        """How far the result is off, if the numbers that are read are off by this and nothing is rounded."""
+        """Propagate input errors to the result, without rounding errors."""
         return np.asarray((floored(error) if self.shrinks else error) @ self.absolute)
 
 
 def floored(error: Floats) -> Floats:
-    """Error bounds, none of them so small that a division makes it 0."""
+    """Raise nonzero error bounds to at least ``FLOOR``, so that no division underflows to 0."""
     return np.where((error > 0) & (error < FLOOR), FLOOR, error)
 
 
 def gamma(operations: ArrayLike, digits: int) -> Floats:
-    """γ_k = k u / (1 - k u): the relative error of a sum of k products, in whatever order."""
+    """Return γ_k = k u / (1 - k u), the relative error bound of a sum of k products in any order."""
     product = np.asarray(operations, dtype=np.float64) * 2.0**-digits
     return np.asarray(product / (1 - product))
 
 
 def power_dividing(size: Floats) -> Floats:
-    """The largest power of two that divides each number; infinity for 0."""
+    """Return the largest power of two that divides each number; infinity for 0."""
     mantissa, exponent = np.frexp(size)
     whole = (mantissa * 2.0**53).astype(np.int64)
     lowest = (whole & -whole).astype(np.float64)

@@ -1,7 +1,7 @@
-"""IEEE floating point as ordinary software has it: every operation rounded, nothing known of the errors.
+"""Floating point without error bounds: every operation is rounded, as in ordinary software.
 
-This is what a stock implementation of the same weights would compute, rights and wrongs included; it serves to measure
-where a format goes wrong. To know that a run is right, use :class:`softmachine.engines.numerics.floating.Float`.
+The results are those of any standard implementation of the same weights, errors included; they show where a format
+fails. For runs that are proved correct, use :class:`softmachine.engines.numerics.floating.Float`.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class PlainFloat(Arithmetic):
         self.dtype = np.dtype(FORMATS[name])
 
     def finer(self) -> Iterator[Arithmetic]:
-        """The wider formats, the narrowest first."""
+        """Yield the wider formats in ascending order."""
         wider = {name: np.dtype(of).itemsize for name, of in FORMATS.items() if np.dtype(of) > self.dtype}
         return (PlainFloat(name) for name in sorted(wider, key=wider.__getitem__))
 
@@ -43,7 +43,7 @@ class PlainFloat(Arithmetic):
             return Tensor(np.array(flat, dtype=np.float64).reshape(len(rows), columns).astype(self.dtype))
 
     def matrix(self, rows: SparseRows, columns: int) -> Array:
-        """The transposed matrix of these rows."""
+        """Return the transposed matrix of these sparse rows."""
         wide = np.zeros((columns, len(rows)), dtype=np.float64)
         for r, row in enumerate(rows):
             for c, number in row:
@@ -82,13 +82,13 @@ class PlainFloat(Arithmetic):
         return lambda value: Tensor(shares @ value.value)
 
     def largest(self, x: Tensor) -> NDArray[np.intp]:
-        """The index of the largest number; a tie is an error, and so is what is not a number."""
+        """Return the argmax; a tie or NaN is an error."""
         try:
             return super().largest(x)
         except UndecidedError as doubt:
             if np.isfinite(x.value[doubt.batch, doubt.query, list(doubt.candidates)]).all():
                 raise
-            reason = f"a logit left the range of {self.dtype}"
+            reason = f"a logit is outside the range of {self.dtype}"
             raise UndecidedError(doubt.batch, doubt.query, doubt.candidates, reason) from None
 
     def _scores(self, query: Tensor, key: Tensor, bias: Tensor | None) -> Array:
@@ -97,7 +97,7 @@ class PlainFloat(Arithmetic):
 
 
 def _nearest(number: Fraction) -> float:
-    """The nearest double, or an infinity."""
+    """Return the nearest float64, or an infinity."""
     try:
         return float(number)
     except OverflowError:

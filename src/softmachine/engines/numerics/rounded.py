@@ -1,9 +1,9 @@
-"""Low precision: every number that is stored is rounded to a small format; sums are computed wide, as hardware does.
+"""Low-precision floats: every stored number is rounded to a small format; sums are accumulated in float64.
 
 The residual stream, weights, hidden units, queries, keys, values and attention weights are numbers of the format; a
-product of matrices, a score or a softmax is computed in float64 from such numbers, and the result rounded. How far each
-number is from that of exact arithmetic is measured where it is rounded and followed from there, as for float64, so that
-a run either is the exact run or stops and says where.
+matrix product, a score or a softmax is computed from them in float64 and then rounded, as accelerators do. Rounding
+errors are measured where they occur and propagated as in float64, so a run either equals the exact run or stops with
+the position.
 """
 
 from __future__ import annotations
@@ -30,21 +30,21 @@ FORMATS: dict[str, type] = {
 
 @dataclass(frozen=True)
 class Format:
-    """A set of numbers: the nearest one of each number, and the largest."""
+    """A number format: the rounding function, and the largest number."""
 
     nearest: Callable[[Array], Floats]
     most: float
 
     @staticmethod
     def named(name: str) -> Format:
-        """The format of this name."""
+        """Return the format with this name."""
         dtype = FORMATS[name]
         most = float(ml_dtypes.finfo(dtype).max)  # type: ignore[no-untyped-call]
         return Format(lambda numbers: numbers.astype(dtype).astype(np.float64), most)
 
 
 class Rounded(Float):
-    """A small format: numbers are stored in it, and sums of their products are computed in float64.
+    """A small format for stored numbers, with accumulation in float64.
 
     Args:
         name: One of ``FORMATS``.
@@ -56,10 +56,10 @@ class Rounded(Float):
         self.format = Format.named(name)
 
     def stored(self, x: Tensor) -> Tensor:
-        """The nearest numbers of the format, which are further from the exact ones by as much as they moved."""
+        """Round to the format, and add the change to the error bounds."""
         if not (np.abs(x.value) <= self.format.most).all():
             raise PrecisionError(
-                f"a number left the range of {self.name}", hint=Remedy("use {} or exact", arithmetic="float64")
+                f"a number is outside the range of {self.name}", hint=Remedy("use {} or exact", arithmetic="float64")
             )
         value = self.format.nearest(x.value)
         moved = np.abs(value - x.value)
@@ -71,7 +71,7 @@ class Rounded(Float):
     def _nearest(self, over: int, under: int) -> tuple[np.floating, float]:
         wide, _ = super()._nearest(over, under)
         if abs(wide) > self.format.most:
-            raise PrecisionError(f"the weight {over / under:g} is out of the range of {self.name}")
+            raise PrecisionError(f"the weight {over / under:g} is outside the range of {self.name}")
         value = np.float64(self.format.nearest(np.array([wide]))[0])
         return value, distance(value, over, under)
 
@@ -85,7 +85,7 @@ class Rounded(Float):
         return self.stored(super().mean(chosen, value))
 
     def weighted(self, share: Floats, value: Tensor) -> tuple[Array, Floats]:
-        """The mean with rounded weights, rounded; and how far rounding moved it."""
+        """Return the rounded mean with rounded weights, and the rounding error."""
         weights = self.format.nearest(share)
         wide = weights @ value.value
         result = self.format.nearest(wide)

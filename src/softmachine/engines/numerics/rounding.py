@@ -1,4 +1,4 @@
-"""How far rounding moves what a float format computes: not at all where numbers are on a grid that it can hold."""
+"""Bounds of rounding errors in a float format; 0 where all numbers are multiples of 2^-g and small enough."""
 
 from __future__ import annotations
 
@@ -8,14 +8,13 @@ from softmachine.engines.numerics.base import Array, Flags, Floats
 from softmachine.engines.numerics.operator import FLOOR, FloatOperator, gamma
 
 _GRIDS = (0, 20)
-"""Numbers that are multiples of 2^-g, for g one of these, are tried as candidates for exact arithmetic."""
+"""Values of g for which numbers are tested as multiples of 2^-g, whose sums are exact."""
 
 
 def of_map(operator: FloatOperator, size: Floats, total: Floats, read: Array, value: Array, least: float) -> Floats:
-    """How far rounding moved the result of an affine map, given what is read, its size, and sums of the sizes of terms.
+    """Bound the rounding error of an affine map, given the inputs, their absolute values, and the absolute term sums.
 
-    In formats smaller than float64 it is measured, by computing the result once more in float64, which rounds less,
-    and mostly not at all.
+    In formats smaller than float64 the error is measured by recomputing the result in float64, which is usually exact.
     """
     exact = operator.doubling & ((size > 0).astype(np.float64) @ operator.pattern <= 1) & (total >= least)
     off_grid = [_off(size, grid).astype(np.float64) @ operator.pattern > 0 for grid in _GRIDS]
@@ -34,7 +33,7 @@ def of_map(operator: FloatOperator, size: Floats, total: Floats, read: Array, va
 
 
 def of_sum(weights: Floats, some: Floats, size: Floats, digits: int) -> Floats:
-    """How far rounding can move sums of so many numbers of these sizes."""
+    """Bound the rounding error of sums of numbers with these absolute values."""
     if (size == np.rint(size)).all() and size.max(initial=0) * some.max(initial=0) < 2.0**digits:
         return np.zeros((*some.shape[:-1], size.shape[-1]))
     total = weights @ size
@@ -46,7 +45,7 @@ def of_sum(weights: Floats, some: Floats, size: Floats, digits: int) -> Floats:
 
 
 def of_quotient(numerator: Array, divisor: Floats, quotient: Array, roundoff: float, least: float) -> Floats:
-    """How far rounding moved a quotient: nothing where it is on a grid and times the divisor what it should be."""
+    """Bound the rounding error of a quotient: 0 where it is a multiple of 2^-20 and the product checks exactly."""
     product = quotient.astype(np.float64) * divisor
     exact = (product == numerator) & ~_off(quotient, 20)
     exact &= np.abs(product) < np.where(_off(quotient, 0), 2.0**33, 2.0**53)

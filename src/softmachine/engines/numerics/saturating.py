@@ -1,4 +1,4 @@
-"""Compiled loops for sums that saturate after every addition, which numpy could only do one addition at a time."""
+"""Compiled loops for sums that saturate after every addition, which NumPy cannot vectorise along the sum."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from softmachine.support.jit import machine_code
 def add_products(left: Array, right: Array, limit: int, found: Array) -> None:
     """Add Σ_d left[b, q, d] · right[b, d, k] to found[b, q, k], d from left to right; no product exceeds the limit.
 
-    Without the conversions, numba would compute in 64 bits, where a processor adds a quarter as many at a time.
+    Without the conversions, Numba would compute in 64 bits, with a quarter of the SIMD lanes.
     """
     kind = found.dtype.type
     most, least = kind(limit), kind(-limit)

@@ -1,9 +1,9 @@
-"""Scores of attention in floats: how far each can be off, which keys may have the largest, and close calls.
+"""Attention scores in floats: error bounds, candidates for the maximum, and exact resolution of near-ties.
 
-Where float bounds do not tell which of a few keys has the largest score, differences of scores are computed exactly:
-the stored numbers are floats, hence rationals, so that what remains uncertain is only how far they are from the exact
-ones. A decision also has to be one that the format itself would take: if its own rounded scores put a loser level with
-a winner, the format cannot run this model.
+Where float bounds do not determine the maximum among a few keys, differences of scores are computed exactly: the stored
+numbers are floats, hence rationals, so only their distance from the exact ones remains uncertain. A decision must also
+be the one that the format itself makes: if its rounded scores rank a loser level with a winner, the format cannot run
+this model.
 """
 
 from __future__ import annotations
@@ -18,19 +18,19 @@ from softmachine.engines.numerics.base import Array, Flags, Floats, Tensor
 from softmachine.engines.numerics.operator import SLACK, gamma, power_dividing
 
 _SINGLE = 24
-"""Integers of so many binary digits are numbers of float32."""
+"""Significant bits of float32."""
 
 
 @dataclass(frozen=True)
 class FloatScores:
-    """The scores of queries with keys, in float64 or exact.
+    """Scores of queries and keys, with error bounds.
 
     Args:
-        value: (batch, queries, keys); in float32 if they are exact in it and only compared.
-        doubt: How far they can be from both the exact scores and those that a format computes; None if both are these.
-            Where only differences are in question, its rounding alone.
-        largest: No number on the way to them is larger.
-        rounding: The part of the doubt that is a format's rounding; None if it computes these.
+        value: (batch, queries, keys), in float64; in float32 if they are exact in it and only compared.
+        doubt: Bound of the distance from both the exact scores and those that the format computes; None if all agree.
+            Where only differences matter, the rounding error alone.
+        largest: Upper bound of all intermediate results.
+        rounding: The part of ``doubt`` that is the format's rounding; None if the format computes these scores exactly.
     """
 
     value: Floats
@@ -49,11 +49,11 @@ class FloatScores:
         compared: bool = False,
         known: Floats | None = None,
     ) -> FloatScores:
-        """The scores for a format of so many binary digits, whose least normal number is this.
+        """Compute scores for a format with ``digits`` significant bits and smallest normal number ``least``.
 
-        Sums of integers, or of multiples of some power of two, are exact as long as they have no more digits than the
-        format. If they are only ``compared``, those that are exact in float32 are computed in it. If they are
-        ``known``, only their differences are in question: the errors of queries and keys are left to :meth:`beside`.
+        Sums of multiples of a power of two are exact as long as they have no more significant bits than the format. If
+        they are only ``compared``, scores that are exact in float32 are computed in it. If they are ``known``, only
+        their differences matter, and :meth:`beside` bounds the errors of queries and keys.
         """
         q = query.value.astype(np.float64, copy=False)
         k = np.swapaxes(key.value, 1, 2).astype(np.float64, copy=False)
@@ -89,16 +89,16 @@ class FloatScores:
         return FloatScores(score, doubt * SLACK, largest, rounding)
 
     def beside(self, top: NDArray[np.intp], query: Tensor, key: Tensor, bias: Tensor | None) -> Floats | None:
-        """How far the difference of each score from that of one key of its query can be off; None if not at all.
+        """Bound the error of each score minus the score of one reference key per query; None if there is no error.
 
-        What an error of the query adds to both scores cancels: only its product with the difference of the keys is
-        left. Without that, a lookup of position c from 1/(c+1) would seem to be in doubt by c² roundings, and is by c.
+        An error of the query contributes only its product with the difference of the keys. Without this cancellation,
+        the bound for a lookup of position c from 1/(c+1) would be c² roundings instead of c.
 
         Args:
-            top: (batch, queries), the key to compare with.
-            query: What the scores were made of,
-            key: both,
-            bias: and this.
+            top: (batch, queries), the reference keys.
+            query: The queries of these scores.
+            key: The keys of these scores.
+            bias: The biases of these scores.
         """
         if self.doubt is None:
             return None
@@ -119,7 +119,7 @@ class FloatScores:
         return np.asarray(doubt * SLACK)
 
     def candidates(self, visible: Flags) -> Flags:
-        """Which of the visible keys may have the largest score: (batch, queries, keys)."""
+        """Return the visible keys that may have the largest score: (batch, queries, keys)."""
         if self.doubt is None and visible.all():
             return np.asarray(self.value == self.value.max(axis=-1, keepdims=True, initial=-np.inf))
         low = self.value if self.doubt is None else self.value - self.doubt
@@ -128,7 +128,7 @@ class FloatScores:
         return np.asarray(visible & ~(high < lowest))
 
     def unsure(self, candidates: Flags) -> Array:
-        """The queries, as pairs of sequence and place, with several candidates whose scores are not exact."""
+        """Return the queries, as pairs (sequence, query), with several candidates whose scores are inexact."""
         if self.doubt is None:
             return np.empty((0, 2), dtype=np.intp)
         several = np.argwhere(candidates.sum(axis=-1) > 1)
@@ -137,14 +137,14 @@ class FloatScores:
 
 
 def products(query: Tensor, key: Tensor, bias: Tensor | None) -> Floats:
-    """The scores themselves."""
+    """Compute the scores without bounds."""
     k = np.swapaxes(key.value, 1, 2).astype(np.float64, copy=False)
     score: Floats = query.value.astype(np.float64, copy=False) @ k
     return score if bias is None else score + bias.value
 
 
 def _in_single(query: Floats, key: Floats, reach: float, unit: float) -> Array | None:
-    """Scores that are multiples of a unit up to so far, in float32 if that holds them all; else None."""
+    """Compute scores that are multiples of ``unit`` below ``reach`` in float32; None if that is inexact."""
     if not (reach < 2.0**_SINGLE * unit and unit >= np.finfo(np.float32).tiny):
         return None
     q, k = query.astype(np.float32), key.astype(np.float32)
@@ -152,7 +152,7 @@ def _in_single(query: Floats, key: Floats, reach: float, unit: float) -> Array |
 
 
 def _unit(query: Floats, key: Floats) -> float:
-    """A power of two of which all products of the coordinates are multiples: at least 1 if all numbers are whole."""
+    """Return a power of two that divides all products of coordinates; at least 1 if all numbers are integers."""
     units = [_grid(part).min(axis=(0, 1), initial=np.inf) for part in (query, key)]
     with np.errstate(invalid="ignore"):
         products = units[0] * units[1]
@@ -160,7 +160,7 @@ def _unit(query: Floats, key: Floats) -> float:
 
 
 def _grid(size: Floats) -> Floats:
-    """The largest power of two that divides each number, but at most 1 if it is whole; infinity for 0."""
+    """Return the largest power of two that divides each number, or 1 if all are integers; infinity for 0."""
     if (size == np.rint(size)).all():
         return np.where(size > 0, 1.0, np.inf)
     return power_dividing(size)
@@ -172,7 +172,7 @@ def _inexact(tensor: Tensor | None) -> bool:
 
 @dataclass(frozen=True)
 class Contest:
-    """A query, the keys that may have the largest score, and their biases."""
+    """A query, the candidate keys for its maximal score, and their biases."""
 
     query: Tensor
     keys: Tensor
@@ -180,7 +180,7 @@ class Contest:
 
 
 def decide(contest: Contest, dtype: np.dtype[np.floating]) -> list[int] | str:
-    """The keys of maximal score, or the reason why it cannot be said (or the format would get it wrong)."""
+    """Return the keys of maximal score, or the reason why they are undecided or differ in the format."""
     count = contest.keys.shape[0]
     stored = [_stored_score(contest, key) for key in range(count)]
     leader = stored.index(max(stored))
@@ -189,7 +189,7 @@ def decide(contest: Contest, dtype: np.dtype[np.floating]) -> list[int] | str:
         lead, doubt = stored[leader] - stored[other], _doubt(contest, leader, other) * Fraction(SLACK)
         if lead <= doubt and doubt > 0 and other != leader:
             scores = _in_format(contest, dtype)
-            return f"cannot tell whether the scores {scores[leader]!s} and {scores[other]!s} are equal"
+            return f"cannot decide whether the scores {scores[leader]!s} and {scores[other]!s} are equal"
         if lead == 0:
             winners.append(other)
     computed = _in_format(contest, dtype)
@@ -200,16 +200,16 @@ def decide(contest: Contest, dtype: np.dtype[np.floating]) -> list[int] | str:
 
 
 def _stored_score(contest: Contest, key: int) -> Fraction:
-    """The score of the numbers as they are stored, without rounding."""
+    """Return the exact score of the stored numbers."""
     pairs = zip(contest.query.value, contest.keys.value[key], strict=True)
     total = sum((Fraction(float(q)) * Fraction(float(k)) for q, k in pairs), Fraction(0))
     return total if contest.bias is None else total + Fraction(float(contest.bias.value[key]))
 
 
 def _doubt(contest: Contest, first: int, second: int) -> Fraction:
-    """How far the difference of two stored scores can be from that of the exact ones.
+    """Bound the error of the difference of two stored scores.
 
-    Where both keys have the same exact number, the query's error cancels.
+    In coordinates where both keys are the same exact number, the query's error cancels.
     """
     query, keys, bias = contest.query, contest.keys, contest.bias
     total = Fraction(0)
@@ -226,7 +226,7 @@ def _error(tensor: Tensor, index: int | tuple[int, int]) -> Fraction:
 
 
 def _in_format(contest: Contest, dtype: np.dtype[np.floating]) -> Array:
-    """The scores as the format computes them, one product after the other."""
+    """Return the scores as the format computes them, adding one product after the other."""
     total = np.zeros(contest.keys.shape[0], dtype=dtype)
     for c in range(contest.query.shape[0]):
         total = total + contest.query.value[c] * contest.keys.value[:, c]

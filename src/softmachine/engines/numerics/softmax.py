@@ -1,4 +1,4 @@
-"""Softmax in floats: shares of attention, how far each can be off, and how far that moves a mean of values."""
+"""Softmax in floats: attention weights, their error bounds, and the error of a weighted mean."""
 
 from __future__ import annotations
 
@@ -12,22 +12,22 @@ from softmachine.engines.numerics.base import Flags, Floats, Tensor
 from softmachine.engines.numerics.nearest import Near, hide, largest
 
 _MOST_DOUBT = 300.0
-"""Beyond this doubt about an exponent, a softmax is only known to lie between its values."""
+"""Above this error of an exponent, the mean is only bounded by the range of the values."""
 _FEW_VALUES = 8
-"""Up to so many different values, distances from them are summed by matrix products."""
+"""Up to this many distinct values, distances from them are summed by matrix products."""
 
 
 @dataclass(frozen=True)
 class FloatShares:
-    """The shares of attention of some sequences.
+    """Softmax weights with error bounds.
 
     Args:
-        share: (batch, queries, keys); the shares of a query have the sum 1, or 0 if it sees no key.
-        off: How far each can be off at most.
-        visible: (queries, keys), the keys that count.
-        known: (batch, queries, 1), whether anything is known of a query's shares.
-        negligible: Smaller shares count as zero.
-        near: Which keys these are, if not all.
+        share: (batch, queries, keys); the weights of a query sum to 1, or to 0 if it sees no key.
+        off: Error bound of each weight.
+        visible: (queries, keys), the attention mask.
+        known: (batch, queries, 1), whether the bounds of a query's weights are usable.
+        negligible: Smaller weights count as zero.
+        near: The keys that remain after pruning; None if all.
     """
 
     share: Floats
@@ -39,10 +39,10 @@ class FloatShares:
 
     @staticmethod
     def of(weight: Floats, doubt: Floats, visible: Flags, negligible: float, near: Near | None = None) -> FloatShares:
-        """The shares in proportion to weights, if the logarithm of each is within its doubt.
+        """Normalise weights whose logarithms have error bounds ``doubt``.
 
-        Then each weight is off by a factor of at most exp(±doubt), and their sum lies between ``lowest`` times and one
-        plus the ``growth`` of all times the computed one.
+        Each weight is off by a factor of at most exp(±doubt), and the exact sum lies between ``lowest`` times and one
+        plus the total ``growth`` times the computed one.
         """
         of_all = weight if near is None else near.spread(weight)
         share = weight / np.maximum(of_all.sum(axis=-1, keepdims=True), 1)
@@ -62,21 +62,21 @@ class FloatShares:
 
     @property
     def of_all(self) -> Floats:
-        """The shares of all keys."""
+        """The weights over all keys, 0 for pruned ones."""
         return self.share if self.near is None else self.near.spread(self.share)
 
     def error(self, value: Tensor) -> Floats:
-        """How far the mean of the values of all keys can be off, if it is computed in float64."""
+        """Bound the error of the weighted mean over all keys, computed in float64."""
         if self.near is None:
             return self._error(value)
         return self._error(value[:, self.near.keys]) + self.near.error(value)
 
     def _error(self, value: Tensor) -> Floats:
-        """How far the mean can be off, if there are no other keys.
+        """Bound the error of the weighted mean over the remaining keys.
 
-        What one share gains the others lose, so only differences from the value of the largest share count: where one
-        key or several of equal value have nearly all the weight, the doubt does not matter. In any case the mean lies
-        between the values.
+        Weights sum to 1, so only differences from the value of the largest weight count: where one key, or several of
+        equal value, have nearly all the weight, errors of the weights cancel. The range of the values bounds the mean
+        in any case.
         """
         keys, size = self.share.shape[-1], np.abs(value.value).astype(np.float64)
         value_error = np.zeros(size.shape) if value.error is None else value.error
@@ -90,7 +90,7 @@ class FloatShares:
         return np.asarray(np.where(np.isfinite(error) & self.known, np.minimum(error, width), width))
 
     def _moved(self, value: Floats) -> Floats:
-        """How far means move if shares are off, and what one gains is taken from the largest."""
+        """Bound the change of the means if weights have errors that are compensated by the largest weight."""
         chosen = value[np.arange(len(value))[:, None], self.share.argmax(axis=-1)]
         if chosen.shape[1] <= _FEW_VALUES:
             return np.asarray(np.einsum("bij,bijc->bic", self.off, np.abs(value[:, None] - chosen[:, :, None])))
@@ -107,14 +107,14 @@ class FloatShares:
 
 
 def _distinct(numbers: Floats) -> Floats:
-    """The different numbers, in order."""
-    # The first np.unique of a process takes 10 ms: it imports numpy.ma.
+    """Return the distinct numbers in ascending order."""
+    # The first np.unique of a process takes 10 ms, since it imports numpy.ma.
     ordered = np.sort(numbers, axis=None)
     return np.asarray(ordered[np.append(True, ordered[1:] != ordered[:-1])])
 
 
 def exponents(score: Floats, visible: Flags, scale: Tensor) -> tuple[Floats, NDArray[np.intp], Floats]:
-    """Scaled scores less the largest, -∞ where they do not count; where the largest is, and that score."""
+    """Return scaled scores minus the largest (-∞ where masked), the argmax, and the score there."""
     factor = scale.value[:, None].astype(np.float64)
     exponent = score * factor
     hide(exponent, visible, -np.inf)
@@ -125,6 +125,6 @@ def exponents(score: Floats, visible: Flags, scale: Tensor) -> tuple[Floats, NDA
 
 
 def exponentials(exponent: Floats, negligible: float) -> Floats:
-    """The exponentials of what is not negligible; the exponents are overwritten."""
+    """Return the exponentials, 0 where negligible; the exponents are overwritten."""
     np.copyto(exponent, -np.inf, where=exponent < math.log(negligible))
     return np.exp(exponent, out=exponent)

@@ -1,12 +1,12 @@
-"""Floats for many sequences at once: every number is computed, and one error bound serves all sequences.
+"""float64 for a batch of sequences, with error bounds shared by the batch.
 
-Running error bounds take longer than the numbers themselves. But sequences of one length do much the same, so that what
-holds of the largest numbers of all of them holds of each: a bound for each position and coordinate is enough, and there
-are hundreds of times fewer of these. What such a bound does not decide is left to :class:`.floating.Float`, sequence by
-sequence. So an answer that is given is that of exact arithmetic, as it is there.
+Running error bounds cost more than the numbers themselves. A bound from the largest absolute values of the batch holds
+for every sequence, so one bound per position and coordinate suffices, hundreds of times fewer. Sequences for which such
+a bound does not determine a decision are flagged and left to :class:`.floating.Float`, one by one. So every answer
+equals that of exact arithmetic.
 
-In memory, the numbers of one coordinate at one position lie side by side, sequence after sequence: maps become sums of
-long rows, and only the coordinates that a layer writes are touched.
+Memory layout: the numbers of one coordinate at one position are contiguous over the batch, so that maps become sums of
+long rows, and a layer touches only the coordinates that it writes.
 """
 
 from __future__ import annotations
@@ -25,24 +25,24 @@ from softmachine.engines.numerics.operator import FLOOR, SLACK, FloatOperator, g
 from softmachine.support.errors import ConstructionError
 
 _FINE, _NO_GRID = 20, 127
-"""Numbers are multiples of 2^-g: g is 0, or this; or else there is no grid."""
+"""Numbers are multiples of 2^-g, where g is 0 or the first of these; the second marks arbitrary numbers."""
 _STEEP = 300.0
-"""Exponents that are no larger need not be made smaller: their exponentials are in range, and so is any sum of them."""
+"""Exponents up to this need no subtraction of the maximum: their exponentials and sums do not overflow."""
 _MOST_DOUBT = 0.25
-"""Exponents that can be off by more are left to be looked at one by one."""
+"""Largest error of an exponent; sequences with larger ones are flagged as undecided."""
 _AT_ONCE = 1 << 16
-"""So many scores are computed at a time, so that they stay in the cache."""
+"""Scores per chunk, to stay in the processor cache."""
 
 
 @dataclass(frozen=True)
 class Rows(Tensor):
-    """Numbers of many sequences: (sequence, position, coordinate), in memory the other way round.
+    """A batch of sequences, (sequence, position, coordinate), stored in the reverse order of axes.
 
     Args:
         value: The numbers.
-        error: How far any of them can be from the exact one: (1, position, coordinate).
-        size: No absolute value is larger: (1, position, coordinate).
-        grid: All are multiples of 2^-g: (1, position, coordinate).
+        error: Error bound for all sequences: (1, position, coordinate).
+        size: Upper bound of the absolute values: (1, position, coordinate).
+        grid: The g such that all numbers are multiples of 2^-g: (1, position, coordinate).
     """
 
     error: Floats
@@ -51,7 +51,7 @@ class Rows(Tensor):
 
     @property
     def memory(self) -> Array:
-        """The numbers as they lie in memory: [coordinate, position, sequence]."""
+        """The numbers in memory order: [coordinate, position, sequence]."""
         return self.value.T
 
     def __getitem__(self, index: Index | tuple[Index, ...]) -> Rows:
@@ -60,7 +60,7 @@ class Rows(Tensor):
         return Rows(self.value[index], self.error[shared], size=self.size[shared], grid=self.grid[shared])
 
     def joined(self, others: Sequence[Tensor], axis: int) -> Rows:
-        """These, then others."""
+        """Concatenate this tensor and others along an axis."""
         parts = [self, *(part for part in others if isinstance(part, Rows))]
         value = np.concatenate([part.memory for part in parts], {0: 2, 1: 1, 2: 0}[axis % 3]).T
         error, size, grid = (np.concatenate([getattr(p, name) for p in parts], axis) for name in _SHARED)
@@ -75,7 +75,7 @@ def _of_memory(memory: Array, error: Floats, size: Floats, grid: NDArray[np.int8
 
 
 class TogetherFloat(Float):
-    """float64 for many sequences; of which of them something is not certain is noted down: nobody may rely on those."""
+    """float64 for a batch; ``doubtful`` flags the sequences with an undecided comparison, whose results are invalid."""
 
     in_place = True
 
@@ -84,7 +84,7 @@ class TogetherFloat(Float):
         self.doubtful: Flags = np.zeros(0, dtype=bool)
 
     def begin(self, sequences: int) -> None:
-        """Nothing is in doubt yet."""
+        """Reset the flags for a new batch."""
         self.doubtful = np.zeros(sequences, dtype=bool)
 
     def rows(self, matrix: Tensor, indices: NDArray[np.intp]) -> Rows:
@@ -115,13 +115,13 @@ class TogetherFloat(Float):
         return _of_memory(memory, error, total * SLACK, fine)
 
     def adding(self, rows: SparseRows, columns: int, bias: Sequence[object]) -> Sum:
-        """Only the rows that have a weight or a constant are computed."""
+        """Return x + W y + b; only rows with a weight or a constant are computed."""
         used = [r for r, row in enumerate(rows) if row or bias[r]]
         prepared = self._operator(([rows[r] for r in used], columns, [bias[r] for r in used]))  # type: ignore[misc]
         return lambda x, y: self._added(x, self._applied(prepared, _rows(y)), np.array(used, dtype=np.intp))
 
     def _added(self, x: Tensor, y: Rows, where: NDArray[np.intp]) -> Rows:
-        """The sum with some coordinates of x, in its place; they are measured, so that bounds do not grow and grow."""
+        """Add to some coordinates of x in place; their sizes are measured anew, so that bounds do not accumulate."""
         x = _rows(x)
         error, size, grid = (part[0].copy() for part in (x.error, x.size, x.grid))
         total, coarse = size[:, where] + y.size[0], np.maximum(grid[:, where], y.grid[0])
@@ -149,12 +149,12 @@ class TogetherFloat(Float):
         return lambda x: back(x, self._activated(self._applied(there, _rows(x)), steps))
 
     def normalising(self, first: Affine, steps: Flags, second: Affine, norms: Sequence[Sequence[int]]) -> Map:
-        """Not here.
+        """Reject layer norm.
 
         Raises:
             ConstructionError: Always.
         """
-        raise ConstructionError("layer norm is not computed for many sequences at once")
+        raise ConstructionError("layer norm is not supported with error bounds shared by a batch")
 
     def _activated(self, x: Rows, steps: Flags) -> Rows:
         memory = np.maximum(x.memory, 0)
@@ -169,7 +169,7 @@ class TogetherFloat(Float):
         return _of_memory(memory, error, size, grid)
 
     def best(self, query: Tensor, key: Tensor, bias: Tensor | None, visible: Flags) -> Flags:
-        """One query after the other, so that its scores with the keys that it sees stay in the cache."""
+        """Select the best keys, one query at a time, so that its scores stay in the cache."""
         q, k = _rows(query), _rows(key)
         doubt = self._doubt(q, k, bias)
         certain = not doubt.any()
@@ -190,7 +190,7 @@ class TogetherFloat(Float):
         return np.moveaxis(chosen, -1, 0)
 
     def _doubt(self, query: Rows, key: Rows, bias: Tensor | None) -> Floats:
-        """How far scores can be off, also those that are computed in another order: (queries, keys)."""
+        """Bound the errors of scores, for any order of summation: (queries, keys)."""
         (q, q_error, q_grid), (k, k_error, k_grid) = ((x.size[0], x.error[0], x.grid[0]) for x in (query, key))
         size = q @ k.T
         whole = not q_grid.any() and not k_grid.any()
@@ -245,7 +245,7 @@ class TogetherFloat(Float):
     def _weights(
         self, q: Rows, k: Rows, bias: Tensor | None, visible: Flags, scale: Tensor, steep: bool, some: slice
     ) -> Floats:
-        """Numbers in proportion to the shares of attention: [query, key, sequence]."""
+        """Return unnormalised attention weights: [query, key, sequence]."""
         exponent = _products(q.memory[..., some] * scale.value[:, None], k.memory[..., some])
         if bias is not None:
             exponent += (bias.value * scale.value[:, None])[..., None]
@@ -259,10 +259,10 @@ class TogetherFloat(Float):
         return weight
 
     def _soft_mean(self, shares: partial[Floats], visible: Flags, doubt: Floats, value: Tensor) -> Rows:
-        """The mean of values with these shares.
+        """Return the weighted mean of values.
 
-        If every exponent is off by no more than d, weights and their sum are off by factors between exp(-d) and exp(d),
-        so that a share is off by no more than exp(2d) - 1 of itself, which is less than 3d where d is at most 1/4.
+        If every exponent has an error of at most d, weights and their sum are off by factors between exp(-d) and
+        exp(d), so the relative error of a normalised weight is at most exp(2d) - 1, which is less than 3d for d ≤ 1/4.
         """
         x, (query, _) = _rows(value), (shares.args[0], shares.args[1])
         keys, sequences = visible.shape[1], x.shape[0]
@@ -280,7 +280,7 @@ class TogetherFloat(Float):
                 memory[..., some] = _mixed(weight, x.memory[..., some]) / np.where(total > 0, total, 1)
         size, error = _over(visible, x.size[0]), _over(visible, x.error[0])
         off = (3 * doubt + (2 * keys + 20) * self.roundoff)[:, None]
-        lost = keys * np.exp(-_STEEP)  # what is less than that of the largest may count as that
+        lost = keys * np.exp(-_STEEP)  # weights clamped at exp(-_STEEP) relative to the largest
         error = error * (1 + off) + size * (2 * off + 4 * lost) + FLOOR
         return _of_memory(memory, error * SLACK, size * SLACK, np.full(size.shape, _NO_GRID, dtype=np.int8))
 
@@ -299,7 +299,7 @@ def _rows(x: Tensor) -> Rows:
 
 
 def _span(seen: Flags) -> slice | NDArray[np.intp]:
-    """Where flags are set, of which some are: as a slice, which copies nothing, if there are no gaps."""
+    """Return the indices of set flags (at least one); as a slice, which avoids a copy, if they are contiguous."""
     places = np.flatnonzero(seen)
     first, last = int(places[0]), int(places[-1])
     return slice(first, last + 1) if last - first < len(places) else places
@@ -308,7 +308,7 @@ def _span(seen: Flags) -> slice | NDArray[np.intp]:
 def _kept(
     operator: FloatOperator, size: Floats, grid: NDArray[np.int8], total: Floats
 ) -> tuple[Flags, NDArray[np.int8]]:
-    """Where a map does not round, at no sequence; and the grids of what it gives: (position, row)."""
+    """Return where a map does not round for any sequence, and the grids of its results: (position, row)."""
     units = operator.exact_to * 2.0**-53
     off = {g: ((grid > g) @ operator.pattern) > 0 for g in (0, _FINE)}
     whole, fine = ~off[0] & (total < operator.exact_to), ~off[_FINE] & (total < operator.exact_to * 2.0**-_FINE)
@@ -320,18 +320,18 @@ def _kept(
 
 
 def _measured(memory: Array) -> tuple[Floats, NDArray[np.int8]]:
-    """The largest absolute values, and the grids that the numbers are on: (position, coordinate)."""
+    """Return the largest absolute values and the grids of the numbers: (position, coordinate)."""
     size = np.maximum(memory.max(axis=-1, initial=0), -memory.min(axis=-1, initial=0)).T
     return size, np.where((memory == np.rint(memory)).all(axis=-1).T, 0, _NO_GRID).astype(np.int8)
 
 
 def _over(visible: Flags, of_keys: Array) -> Array:
-    """The largest of all that a query sees: (queries, coordinates)."""
+    """Return the maximum over the visible keys of each query: (queries, coordinates)."""
     return np.asarray(np.where(visible[..., None], of_keys, 0).max(axis=1, initial=0))
 
 
 def _products(query: Array, key: Array) -> Floats:
-    """The scores: [query, key, sequence]."""
+    """Return the scores: [query, key, sequence]."""
     shape = query.shape[1], key.shape[1], query.shape[2]
     score = np.zeros(shape) if not len(query) else query[0][:, None] * key[0]
     for q, k in zip(query[1:], key[1:], strict=True):
@@ -340,7 +340,7 @@ def _products(query: Array, key: Array) -> Floats:
 
 
 def _mixed(weight: Floats, value: Array) -> Floats:
-    """Sums over the keys: [query, key, sequence] and [coordinate, key, sequence] give [coordinate, query, sequence]."""
+    """Sum over keys: [query, key, sequence] and [coordinate, key, sequence] give [coordinate, query, sequence]."""
     if weight.shape[-1] == 1:
         return np.asarray(weight[..., 0] @ value)
     return np.stack([np.einsum("qkb,kb->qb", weight, row) for row in value]) if len(value) else value
