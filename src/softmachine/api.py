@@ -595,7 +595,7 @@ def gallery(folder: str | Path, *, tell: Tell = nobody) -> list[Path]:
         tell(f"writing the page of {item.title}")
         found = run(item.source, item.word, theorem=item.theorem, attention=item.attention)
         pages[item.file] = html(found, item.command)
-        shown.append((item, found.model.source.language, found.verdict or "goes on"))
+        shown.append((item, found.model.source.language, found.verdict or "not halted"))
     with new_folder(folder) as new:
         for file, text in (*pages.items(), ("index.html", index(shown))):
             write(new / file, text)
