@@ -163,7 +163,7 @@ def to_circuit(
     """
     if isinstance(model.codec, DecoderCodec):
         raise UsageError(
-            f"{model.name!r} is autoregressive, and a circuit is one forward pass: it could compute the first token only",
+            f"{model.name!r} is autoregressive; a circuit is one forward pass and computes only the first token",
             hint="use a source whose model is an encoder: a formula, a program without rules, a circuit or a graph",
         )
     model.weights.require_no_root("fixed point does not define it: a root is rounded before or after the division")

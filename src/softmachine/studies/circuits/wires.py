@@ -105,7 +105,9 @@ class Wires:
         key = (kind, tuple(sorted(arguments.items())), least)
         if key not in self._made:
             if len(self._made) >= MOST_WIRES:
-                raise ConstructionError(f"the circuit has more than {MOST_WIRES:,} gates before simplification", hint=_SMALLER)
+                raise ConstructionError(
+                    f"the circuit has more than {MOST_WIRES:,} gates before simplification", hint=_SMALLER
+                )
             wire = 2 + len(self.inputs) + len(self._made)
             self._made[key], self._gates[wire] = wire, key
         return self._made[key]

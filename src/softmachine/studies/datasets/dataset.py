@@ -71,7 +71,9 @@ class Dataset:
                     hint="use a sample: N random words of a length",
                 )
         if self.sample is None and self.wishes.long_traces:
-            raise UsageError("a share of long traces requires a sample", hint="use a sample: N random words of a length")
+            raise UsageError(
+                "a share of long traces requires a sample", hint="use a sample: N random words of a length"
+            )
         if self.sample is not None and self.wishes.near_misses and self.sample % 2:
             raise UsageError(f"near misses come in pairs: {self.sample} is odd", hint=Remedy(sample=self.sample + 1))
 

@@ -29,7 +29,9 @@ def require_stock(positions: str, precision: str, folder: Path) -> None:
     """
     if positions not in STOCK or precision != "float32":
         what = f"positions {positions!r}" if positions not in STOCK else f"a precision of {precision}"
-        raise UsageError(f"a stock LLaMA does not support {what}", hint=f"save a model with {' or '.join(STOCK)}, in float32")
+        raise UsageError(
+            f"a stock LLaMA does not support {what}", hint=f"save a model with {' or '.join(STOCK)}, in float32"
+        )
     recover(folder)
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise UsageError(f"{folder} exists already", hint="choose another name")
@@ -90,7 +92,9 @@ def _tokenizer(corpus: Corpus) -> dict[str, object]:
     """Return the tokenizer: tokens are separated by spaces; unknown tokens are errors."""
     names = [spelled(token) for token in corpus.vocabulary]
     if len(set(names)) < len(names):
-        raise UsageError(f"two tokens of {corpus.task.name!r} differ only in whitespace, which a tokenizer cannot distinguish")
+        raise UsageError(
+            f"two tokens of {corpus.task.name!r} differ only in whitespace, which a tokenizer cannot distinguish"
+        )
     return {
         "version": "1.0",
         "truncation": None,

@@ -161,7 +161,7 @@ def _verdicts(
 ) -> tuple[int, float | None]:
     """Return the number of decoded words, and the share of them whose last token is correct.
 
-    Words of several segments count as correct only if their trace is exact: after an error the next prompt is undefined.
+    Words of several segments are correct only if their trace is exact: after an error the next prompt is undefined.
     """
     chosen = list(range(len(examples)))[:: max(1, -(-len(examples) // DECODED))]
     doubtful = [row for row in chosen if marks[row][0] is not None and len(examples[row].segments) == 1]

@@ -31,7 +31,9 @@ def significant_bits(name: str) -> int:
         return BITS[name]
     found = re.fullmatch(r"bits:(\d{1,2})", name)
     if not found or not 1 <= int(found[1]) <= 24:
-        raise UsageError(f"there is no precision {name!r}", hint=f"choose one of {', '.join(NAMES)}, with B from 1 to 24")
+        raise UsageError(
+            f"there is no precision {name!r}", hint=f"choose one of {', '.join(NAMES)}, with B from 1 to 24"
+        )
     return int(found[1])
 
 

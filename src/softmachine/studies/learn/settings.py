@@ -26,7 +26,7 @@ class Task:
         train: Maximum length of training words.
         tests: Maximum length of each further test bin.
         context: Number of positions that the theorem's weights would be built for, if its tokens depend on it.
-        words: Number of words to train on and to hold out, as far as there are so many.
+        words: Number of words to train on and to hold out; fewer if the language has fewer.
         test_words: Number of words of each test bin; None for up to :data:`.data.SOME`, as available.
         long_traces: The share of long traces (over ten tokens) in training and tests.
         near_misses: Whether words come in pairs at edit distance 1, one accepted and one rejected.
@@ -57,7 +57,9 @@ class Task:
                 hint="each test length must exceed the one before, and the first must exceed the training length",
             )
         if not 2 <= self.words <= MOST_WORDS or not 0 <= self.long_traces <= 1:
-            raise UsageError(f"the number of words must be from 2 to {MOST_WORDS:,}, and the share of long traces from 0 to 1")
+            raise UsageError(
+                f"the number of words must be from 2 to {MOST_WORDS:,}, and the share of long traces from 0 to 1"
+            )
 
     @property
     def bins(self) -> dict[str, range]:

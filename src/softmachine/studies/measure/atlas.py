@@ -131,11 +131,11 @@ _RULES = Witness(
     "softmachine uniform parity-family",
     "any family given by rules: its circuits (Lemma C.1 of Svete et al. 2026), and the transformer of Corollary 5.1",
 )
-_COUNTING_RULES = Witness(
-    "vote-tree", "softmachine uniform vote-tree", "any family given by rules, with thresholds"
-)
+_COUNTING_RULES = Witness("vote-tree", "softmachine uniform vote-tree", "any family given by rules, with thresholds")
 _EVALUATOR = Witness(
-    "circuit-evaluator", "softmachine uniform circuit-evaluator", "circuit evaluation itself (Lemma C.3 of Svete et al. 2026)"
+    "circuit-evaluator",
+    "softmachine uniform circuit-evaluator",
+    "circuit evaluation itself (Lemma C.3 of Svete et al. 2026)",
 )
 _COUNTING_EVALUATOR = Witness(
     "threshold-evaluator", "softmachine uniform threshold-evaluator", "circuit evaluation itself, with thresholds"

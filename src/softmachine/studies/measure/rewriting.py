@@ -194,8 +194,6 @@ def _bits(name: str) -> tuple[int, int]:
     if not isinstance(numbers, Fixed):
         raise UsageError(
             f"softmax equals average-hard attention in fixed point, not in {name}",
-            hint=Remedy(
-                "omit --arithmetic, or choose fixed:B, or fixed:B:C with C bits in attention", arithmetic=None
-            ),
+            hint=Remedy("omit --arithmetic, or choose fixed:B, or fixed:B:C with C bits in attention", arithmetic=None),
         )
     return numbers.grid.bits, numbers.inner.bits

@@ -181,7 +181,9 @@ class Checking:
             return nullcontext()
         recipe = self._recipe()
         if recipe is None:
-            raise UsageError(f"a sweep of {self.model.name!r} cannot have a journal: no source text determines its weights")
+            raise UsageError(
+                f"a sweep of {self.model.name!r} cannot have a journal: no source text determines its weights"
+            )
         return closing(Journal(self.journal, {"sweep": "check", **asdict(recipe), **asdict(self.wanted)}))
 
     def _read(self, part: Part) -> Report:

@@ -226,7 +226,7 @@ class MajorityTree:
 
 
 def placed(family: CircuitFamily, n: int, i: int) -> tuple[int, int]:
-    """Return the gate or input at position i, and 0, or k for the k-th argument of the gate; gates precede arguments."""
+    """Return the wire at position i, and 0, or k for the k-th argument of that gate; gates precede their arguments."""
     g = i
     which = 0
     if i >= n:

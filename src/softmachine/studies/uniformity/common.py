@@ -46,7 +46,7 @@ def held(tape: Tapes, row: int, first: int, width: int) -> None:
 
 
 def settles(tape: Tapes, unit: int, number: int, where: int) -> None:
-    """Print two hidden units that round a number to a bit where another is 1: their sum has knees at 5/4 and 7/4."""
+    """Print two hidden units that round a number to a bit where another is 1; the knees are at 5/4 and 7/4."""
     tape.line("first", unit, number, "1")
     tape.line("first", unit, where, "1")
     tape.line("first+", unit, "-101/100")

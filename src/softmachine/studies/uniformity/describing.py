@@ -24,7 +24,9 @@ def description(transformer: Transformer) -> Iterator[str]:
     yield from _matrix("positions", transformer.position_embedding)
     for block in transformer.blocks:
         if isinstance(block.repeats, Feature):
-            raise UsageError(f"the number of iterations of {block.name!r} depends on the input length; T_N needs a constant")
+            raise UsageError(
+                f"the number of iterations of {block.name!r} depends on the input length; T_N needs a constant"
+            )
         yield _line("block", block.repeats)
         for layer in block.layers:
             yield "layer"
@@ -68,7 +70,9 @@ def _affine(name: str, affine: AffineMap) -> Iterator[str]:
 
 def _head(head: Head) -> Iterator[str]:
     if head.bias is not None or not head.weighting.hard:
-        raise UsageError(f"head {head.name!r} is soft or has a bias; descriptions support hard heads without a bias only")
+        raise UsageError(
+            f"head {head.name!r} is soft or has a bias; descriptions support hard heads without a bias only"
+        )
     yield f"head {head.mask} {head.weighting}"
     yield from _affine("query", head.query)
     yield from _affine("key", head.key)

@@ -188,7 +188,7 @@ def fetched(tape: Tapes, first: int, count: int, into: int) -> None:
 
 
 def numbers(tape: Tapes, p: int) -> None:
-    """Print the layer in which every bit appends itself to its predecessor's digits (Lemma B.7 of Svete et al. 2026)."""
+    """Print the layer that appends every bit to its predecessor's digits (Lemma B.7 of Svete et al. 2026)."""
     carried = 2 * p - 1
     now = state(p)
     before = now + carried
@@ -219,7 +219,7 @@ def numbers(tape: Tapes, p: int) -> None:
 
 
 def replaced(tape: Tapes, unit: int, new: int, old: int) -> None:
-    """Print two hidden units with the positive and negative part of ``new - old``, for ``new`` at a smaller coordinate."""
+    """Print two hidden units with the positive and negative part of ``new - old``; ``new`` has the smaller index."""
     tape.line("first", unit, new, "1")
     tape.line("first", unit, old, "-1")
     tape.line("first", unit + 1, new, "-1")
@@ -227,7 +227,7 @@ def replaced(tape: Tapes, unit: int, new: int, old: int) -> None:
 
 
 def taken(tape: Tapes, unit: int, old: int, new: int) -> None:
-    """Print two hidden units with the positive and negative part of ``new - old``, for ``new`` at a larger coordinate."""
+    """Print two hidden units with the positive and negative part of ``new - old``; ``new`` has the larger index."""
     tape.line("first", unit, old, "-1")
     tape.line("first", unit, new, "1")
     tape.line("first", unit + 1, old, "1")

@@ -78,7 +78,7 @@ class UniformFamily:
 
     @cached_property
     def machines(self) -> dict[str, Transducer]:
-        """M₁ and M₂ of Definition A.5 of Svete et al. 2026, and for circuits the machine for their connection language."""
+        """M₁ and M₂ of Definition A.5 of Svete et al. 2026, and for circuits a decider of the connection language."""
         programs = {"weights": self.weights, "features": self.features}
         programs |= {"connections": connections} if self.circuit else {}
         return {name: machine(f"the {name} of {self.name}", each, *self.given) for name, each in programs.items()}

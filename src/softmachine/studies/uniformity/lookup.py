@@ -1,9 +1,9 @@
 """Printer of table-lookup circuits: a function on O(log n) bits is a circuit of depth 3 (Lemma B.1).
 
 A logarithmic-space machine prints it. "Revisiting Padded Transformer Expressivity" uses the lemma to move position
-encodings and parameters into circuits: a function of few bits is a table, and a table is an OR of ANDs. For k input bits
-and m output bits there are k gates NOT, 2ᵏ gates AND, one per input, and m gates OR; with k ≤ c log₂ n these are at
-most n^c + c log₂ n + m.
+encodings and parameters into circuits: a function of few bits is a table, and a table is an OR of ANDs. For k bits of
+input and m of output there are k gates NOT, 2ᵏ gates AND, one per input, and m gates OR; with k ≤ c log₂ n these are
+at most n^c + c log₂ n + m.
 """
 
 from __future__ import annotations

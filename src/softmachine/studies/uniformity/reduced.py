@@ -45,7 +45,7 @@ class Reduction(Protocol):
         ...
 
     def standing(self, n: int, bits: int, i: int) -> tuple[int, int, int]:
-        """Return the token at position i, or inside a number: its marker, the number, and the offset from the marker."""
+        """Return the token at position i, or for a bit of a number its marker, the number and the offset."""
         ...
 
 
@@ -171,7 +171,7 @@ def token_at(family: Reduction, n: int, p: int, i: int) -> int:
 
 
 def weights(tape: Tapes, family: Reduction) -> None:
-    """Print the weights for words of n letters in constant precision, from 1ⁿ (M₁; Theorem 5.1 (a), Svete et al. 2026)."""
+    """Print the weights for n letters in constant precision, from 1ⁿ (M₁; Theorem 5.1 (a) of Svete et al. 2026)."""
     n = tape.unary()
     p = address_bits(positions(family, n))
     tape.line("width", evaluator.wires(p) + 6)
@@ -231,7 +231,7 @@ def features(tape: Tapes, family: Reduction) -> None:
 
 
 def counting_weights(tape: Tapes, family: Reduction) -> None:
-    """Print the weights for words of n letters in constant width, from 1ⁿ (M₁; Theorem 5.1 (b), Svete et al. 2026)."""
+    """Print the weights for n letters in constant width, from 1ⁿ (M₁; Theorem 5.1 (b) of Svete et al. 2026)."""
     n = tape.unary()
     p = address_bits(positions(family, n))
     nowhere = power_of_two(p + p)
