@@ -279,7 +279,7 @@ def run(
 
 
 def _framed(run: Run) -> str | None:
-    """Return the page of a run for a notebook; None if the run is longer than MOST_FRAMED positions."""
+    """Return the page of a run for a notebook; None if the run is too long."""
     from softmachine.inspection.page import frame
 
     positions = len(run.prompt.tokens) + len(run.tokens)

@@ -48,7 +48,7 @@ def test_slices_are_drawn(cli: Cli, tmp_path: Path, ending: str) -> None:
 def test_slices_explains_what_it_cannot_do(cli: Cli) -> None:
     called = cli("slices", "parity", "--up-to", 30)
     assert called.status == 2
-    assert "go up to length 20" in called.err
+    assert "use lengths up to 20" in called.err
     assert "words of length 21, too many to enumerate" in called.err
 
 

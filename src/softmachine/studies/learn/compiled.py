@@ -101,7 +101,7 @@ class Streams:
 
 
 def streams(model: Model, decoder: Decoder, corpus: Corpus, examples: Sequence[Example]) -> Streams:
-    """Record the activations of both models on the same words, up to MOST_POSITIONS positions of their traces."""
+    """Record the activations of both models on the same words, up to a maximum number of positions."""
     import torch
 
     engine = DenseEngine(model.weights)

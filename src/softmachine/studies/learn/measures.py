@@ -144,7 +144,7 @@ def _marks(decoder: Decoder, corpus: Corpus, examples: Sequence[Example]) -> Ite
 
 
 def _batches(segments: list[tuple[int, int, Segment]]) -> Iterator[list[tuple[int, int, Segment]]]:
-    """Group segments, which are sorted by length, into batches of about AT_ONCE tokens."""
+    """Group segments, which are sorted by length, into batches of a maximum number of tokens."""
     group: list[tuple[int, int, Segment]] = []
     for item in segments:
         size = sum(map(len, item[2]))

@@ -2,7 +2,8 @@
 
 One module implements all position encodings and precisions, so that compared models differ in nothing else. Its
 parameters have the names and shapes of a stock ``LlamaForCausalLM``; with an encoding that LLaMA supports (rope, and
-none, which is rotation by zero) they load as one, with the same outputs: see :mod:`.checkpoint`.
+none, which is rotation by zero) they load as one, with the same outputs: see
+:mod:`softmachine.studies.learn.checkpoint`.
 """
 
 from __future__ import annotations

@@ -27,7 +27,7 @@ class Task:
         tests: Maximum length of each further test bin.
         context: Number of positions that the theorem's weights would be built for, if its tokens depend on it.
         words: Number of words to train on and to hold out; fewer if the language has fewer.
-        test_words: Number of words of each test bin; None for up to :data:`.data.SOME`, as available.
+        test_words: Number of words of each test bin; None for the default maximum, as available.
         long_traces: The share of long traces (over ten tokens) in training and tests.
         near_misses: Whether words come in pairs at edit distance 1, one accepted and one rejected.
         max_steps: Maximum number of steps of a run of the source.
@@ -76,8 +76,8 @@ class Shape:
         layers: Number of layers.
         width: Width of the residual stream.
         heads: Heads per layer.
-        positions: Name of the position encoding, see :mod:`.positions`.
-        precision: Name of the precision of activations and attention, see :mod:`.precision`.
+        positions: Name of the position encoding, see :mod:`softmachine.studies.learn.positions`.
+        precision: Name of the precision of activations, see :mod:`softmachine.studies.learn.precision`.
     """
 
     layers: int = 2

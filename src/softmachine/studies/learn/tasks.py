@@ -24,7 +24,7 @@ def task_for(
         train: Maximum length of training words.
         tests: Maximum length of each further test bin.
         theorem: The theorem whose tokens are used. Default: the first that applies.
-        more: Other arguments of :class:`.Task`.
+        more: Other arguments of ``Task``.
 
     Raises:
         UsageError: If the source has no traces.

@@ -1,6 +1,6 @@
 """Training loop: AdamW on the tokens of traces, deterministic by seed and resumable.
 
-The batch of a step depends only on the seed and the step, and everything else is in the saved state (:mod:`.states`).
+The batch of a step depends only on the seed and the step, and everything else is in the saved state.
 An interrupted run therefore gives the same weights as an uninterrupted one, on the same machine. Training ends after
 the last step, after several consecutive evaluations without errors on the validation split, or at the time limit; only
 the last depends on the speed of the machine, and is recorded.

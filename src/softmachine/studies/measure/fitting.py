@@ -153,7 +153,7 @@ class Fit:
 
 
 def fit(numbers: Mapping[int, float]) -> Fit | None:
-    """Fit the growth of the running maximum of a sequence; None if there are fewer than FEWEST values.
+    """Fit the growth of the running maximum of a sequence; None if there are too few values.
 
     Args:
         numbers: A positive number for each of some n ≥ 1.

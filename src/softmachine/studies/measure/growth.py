@@ -1,8 +1,8 @@
 """Growth of a family n ↦ transformer: depth, loops, width, precision, volume and padding as functions of n.
 
 All quantities are measured on members of the family. A formula is given if some of the lengths determine one and the
-others confirm it (:func:`.fitting.fitted`); otherwise the numbers are given. The volume (Definition 2.2 of "Revisiting
-Padded Transformer Expressivity") is precision × width: the bits of the residual stream at a position.
+others confirm it (:mod:`softmachine.studies.measure.fitting`); otherwise the numbers are given. The volume (Definition
+2.2 of "Revisiting Padded Transformer Expressivity") is precision × width: the bits of the residual stream at a position.
 """
 
 from __future__ import annotations

@@ -137,7 +137,7 @@ def table(found: Sequence[Slice]) -> str:
 
 
 FITTED = "the largest number of classes up to each length, neighbours averaged"
-"""The sequence that the growth law is fitted to; see :func:`.fitting.fit`."""
+"""The sequence that the growth law is fitted to; see :mod:`softmachine.studies.measure.fitting`."""
 
 
 def growth(found: Sequence[Slice]) -> Fit | None:

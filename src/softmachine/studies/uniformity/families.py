@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
 from random import Random
-from typing import Any
 
 from softmachine.compiler import compile_program
 from softmachine.ir import Program as Signals
@@ -214,20 +213,29 @@ def _of_circuits(
     theorem: str,
     circuit: Callable[[int], Circuit],
     circuits: CircuitFamily,
-    **more: Any,
+    *,
+    least: int = 2,
+    usual: int = 64,
+    most: int = 1024,
+    odd: bool = False,
+    tried: int = 24,
 ) -> UniformFamily:
     """Return a family of circuits with the programs of a theorem."""
-    programs = binary if theorem == "circuit-binary" else unit
+    by_binary = theorem == "circuit-binary"
     return UniformFamily(
         name,
         statement,
         theorem,
         lambda n: _signals(theorem, circuit(n)),
-        programs.weights,
-        programs.features,
+        binary.weights if by_binary else unit.weights,
+        binary.features if by_binary else unit.features,
         (circuits,),
         circuit,
-        **more,
+        least=least,
+        usual=usual,
+        most=most,
+        odd=odd,
+        tried=tried,
     )
 
 
