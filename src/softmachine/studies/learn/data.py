@@ -52,7 +52,7 @@ class Example:
 
     @property
     def is_long(self) -> bool:
-        """Whether the trace has more than LONG tokens."""
+        """Whether the trace has more than ten tokens."""
         return self.tokens > LONG
 
 

@@ -46,7 +46,7 @@ class Measures:
         same_trace: Baseline: ``exact`` of a model that always emits the most frequent trace of the training split.
         same_verdict: Baseline: ``verdict`` of a model that always emits the most frequent verdict.
         by_length: For each word length: the number of words, and of exact traces.
-        by_tokens: The same for each trace length, in bins of :data:`STEP` tokens (keys are their upper ends).
+        by_tokens: The same for each trace length, in bins of 16 tokens (keys are their upper ends).
     """
 
     words: int

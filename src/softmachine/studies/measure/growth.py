@@ -2,7 +2,7 @@
 
 All quantities are measured on members of the family. A formula is given if some of the lengths determine one and the
 others confirm it (:mod:`softmachine.studies.measure.fitting`); otherwise the numbers are given. The volume (Definition
-2.2 of "Revisiting Padded Transformer Expressivity") is precision × width: the bits of the residual stream at a position.
+2.2 of "Revisiting Padded Transformer Expressivity") is precision × width: the bits of the residual stream per position.
 """
 
 from __future__ import annotations

@@ -25,7 +25,7 @@ class Volume:
 
     Args:
         length: The length.
-        precision: The least b such that the model is correct in F_b; None if there is none up to :data:`MOST_BITS`.
+        precision: The least b such that the model is correct in F_b; None if there is none up to 16.
         width: The width of the model.
     """
 

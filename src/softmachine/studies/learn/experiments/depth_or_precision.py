@@ -145,7 +145,7 @@ def settings(scale: str, seeds: int | None = None) -> list[Setting]:
 
 
 def lengths(record: Record) -> dict[int, tuple[int, int]]:
-    """Return for each trace length the number of traces (at least :data:`FEW` if possible) and of exact ones."""
+    """Return for each trace length the number of traces (at least 20 if possible) and of exact ones."""
     found: list[tuple[int, int, int]] = []
     for end, (count, right) in record["measures"]["test0"]["by_tokens"].items():
         if found and found[-1][1] < FEW:
