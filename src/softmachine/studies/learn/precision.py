@@ -44,16 +44,16 @@ def rounding(name: str) -> Callable[[torch.Tensor], torch.Tensor]:
         return lambda tensor: tensor
     import torch
 
-    gone = 24 - bits
+    dropped = 24 - bits
 
     class _Rounded(torch.autograd.Function):
         @staticmethod
         def forward(_context: object, tensor: torch.Tensor) -> torch.Tensor:
             whole = tensor.detach().contiguous().view(torch.int32)
-            rounded = (whole >> gone).bitwise_and_(1)  # the last kept bit: ties round to even
+            rounded = (whole >> dropped).bitwise_and_(1)  # the last kept bit: ties round to even
             rounded += whole
-            rounded += (1 << (gone - 1)) - 1
-            rounded &= -1 << gone
+            rounded += (1 << (dropped - 1)) - 1
+            rounded &= -1 << dropped
             return rounded.view(torch.float32)
 
         @staticmethod
