@@ -38,11 +38,11 @@ def test_a_model_is_a_value() -> None:
 def test_a_model_is_compiled_as_it_is() -> None:
     model = model_of("increment", "residues", length=32)
     assert sm.compile(model) is sm.compile(model, "residues", attention="hard", length=16) is model
-    with pytest.raises(UsageError, match="is already compiled, by residues, hard attention"):
+    with pytest.raises(UsageError, match="is already compiled with residues, hard attention"):
         sm.compile(model, "chapter-8")
     with pytest.raises(UsageError, match="is already compiled"):
         sm.compile(model, attention="soft")
-    with pytest.raises(UsageError, match="was made for length 32, not 64"):
+    with pytest.raises(UsageError, match="was built for length 32, not 64"):
         sm.compile(model, length=64)
 
 

@@ -9,7 +9,7 @@
 
 from __future__ import annotations
 
-TYPE_CHECKING = False  # nothing is imported here, not even typing: Ctrl-C would find nobody who can answer it
+TYPE_CHECKING = False  # nothing is imported here, not even typing: no Ctrl-C handler is installed yet
 if TYPE_CHECKING:
     from typing import Any
 
@@ -79,11 +79,11 @@ _HOMES = {
     "__version__": "softmachine.support.version",
     "from_tracr": "softmachine.languages.rasp.python.foreign",
 }
-"""Where public names are that are not in ``softmachine.api``."""
+"""Modules of the public names that are not defined in ``softmachine.api``."""
 
 
 def __getattr__(name: str) -> Any:
-    """Public names are imported when they are first used, so that ``import softmachine`` is quick."""
+    """Import public names on first use, which keeps ``import softmachine`` fast."""
     from importlib import import_module
 
     if name == "rasp":

@@ -1,4 +1,4 @@
-"""``python -m softmachine`` is the command line."""
+"""Entry point of ``python -m softmachine``: the command line."""
 
 from softmachine.cli import main
 

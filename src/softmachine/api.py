@@ -1,4 +1,4 @@
-"""The public functions: load, compile, soften, certificate, run, check, inspect, page, save, export, dataset."""
+"""Public functions: load, compile, soften, certificate, run, check, inspect, page, picture, save, export, dataset."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 MOST_STEPS = 100_000_000
-"""As many as the fast engine makes unasked."""
+"""Default step limit of the fast engine."""
 
 
 @validated
@@ -45,18 +45,21 @@ def compile(  # noqa: A001
     format: str | None = None,  # noqa: A002
     construction: str | None = None,
 ) -> Model:
-    """The model of a source.
+    """Compiles a source to a transformer.
 
     Args:
-        source: What to compile; a model is taken as it is.
-        theorem: The theorem to compile by, or its name; by default the first that applies.
-        attention: "hard" or "soft"; by default the one that the theorem prefers.
-        context: The length to make the weights for, if they depend on one.
-        length: With soft attention: certified for every input up to this length (see :func:`soften`). Where only one of
-            the two is given, it stands for both.
-        alphabet: For a formula: more symbols that words may have.
-        format: The format of the source; by default it is recognised.
-        construction: An older name of ``theorem``.
+        source: The source: a zoo name, a path, a one-line source or a loaded object; a model is returned unchanged.
+        theorem: The theorem to compile with, or its name. Default: the first that applies.
+        attention: ``"hard"`` or ``"soft"``. Default: the theorem's preference.
+        context: Number of positions that the weights are built for, if they depend on it.
+        length: With soft attention, the weights are certified for every input up to this length (see :func:`soften`).
+            If only one of ``context`` and ``length`` is given, it is used for both.
+        alphabet: Additional input symbols of a formula.
+        format: Format of the source. Default: detected.
+        construction: Deprecated alias of ``theorem``.
+
+    Returns:
+        The model: weights, codec, theorem and source.
     """
     item = load(source, format, alphabet=alphabet)
     theorem = theorem or construction
@@ -74,15 +77,15 @@ def compile(  # noqa: A001
 
 
 def _require_as_compiled(model: Model, theorem: str | Theorem | None, attention: str | None, length: int) -> None:
-    """Complain if a model is wanted as it was not compiled."""
+    """Raise UsageError if the requested options differ from those that the model was compiled with."""
     if not compiled_by(model, theorem) or attention not in (None, model.attention):
-        raise UsageError(f"{model.name!r} is already compiled, by {model.theorem.name}, {model.attention} attention")
+        raise UsageError(f"{model.name!r} is already compiled with {model.theorem.name}, {model.attention} attention")
     if model.length is not None and length > model.length:
-        raise UsageError(f"{model.name!r} was made for length {model.length}, not {length}")
+        raise UsageError(f"{model.name!r} was built for length {model.length}, not {length}")
 
 
 def compiled_by(model: Model, theorem: str | Theorem | None) -> bool:
-    """Whether a model was compiled by this theorem, if one is named."""
+    """Return whether a model was compiled with this theorem; True if ``theorem`` is None."""
     return theorem is None or model.theorem.name == (theorem.name if isinstance(theorem, Theorem) else theorem)
 
 
@@ -97,20 +100,21 @@ def compile_for(
     length: int | None = None,
     max_steps: int | None = None,
 ) -> Model:
-    """The model of a source for one run: made, and with soft attention certified, for as long as the run takes.
+    """Compiles a source for one run: the weights, and the certificate of soft attention, cover the length of the run.
 
     Args:
-        source: What to compile; a model is taken as it is. A formula gets the letters of the input.
+        source: The source; a model is returned unchanged. The alphabet of a formula is extended by the symbols of the
+            input.
         word: The input.
-        theorem: The theorem to compile by, or its name; by default the first that applies.
-        attention: "hard" or "soft"; by default the one that the theorem prefers.
-        context: The length to make the weights for; by default they are made for the input, and that is doubled until
-            the run fits.
-        length: The length that softmax is certified for; by default what the run needs.
-        max_steps: How many steps are allowed.
+        theorem: The theorem to compile with, or its name. Default: the first that applies.
+        attention: ``"hard"`` or ``"soft"``. Default: the theorem's preference.
+        context: Number of positions that the weights are built for. Default: that of the input, doubled until the run
+            fits.
+        length: Length that softmax is certified for. Default: the length of the run.
+        max_steps: Maximum number of steps.
 
     Raises:
-        OutgrownError: If the run does not end in a context that anyone would make weights for unasked.
+        OutgrownError: If the run does not fit in the largest context that is built by default.
     """
     word = word if isinstance(word, str) else tuple(word)
     item = load(source)
@@ -125,9 +129,9 @@ def compile_for(
         if context is None:
             raise OutgrownError(
                 f"the run takes more than {MOST_CONTEXT:,} positions, and the weights of {chosen.name} depend on it",
-                hint=Remedy("limit the steps, for example {}, or say --context N", max_steps=1000),
+                hint=Remedy("limit the steps, for example {}, or pass --context N", max_steps=1000),
             )
-        notes = (f"made for {context:,} positions, which the run fits in",)
+        notes = (f"built for {context:,} positions, which the run fits in",)
     if attention == "soft" and "soft" not in chosen.attentions and length is None:
         length = context or chosen.codec_for(item, None).positions(word, steps)
         notes = (*notes, f"softmax certified for {length:,} positions")
@@ -147,18 +151,21 @@ def soften(
 def soften(
     model: Model | Source | str | Path | Transformer, *, length: int, sharpness: int | None = None, yes: bool = False
 ) -> tuple[Model, Certificate] | tuple[Transformer, WeightCertificate]:
-    """The softmax model that gives what the hard one gives, on every input up to a length, and the proof.
+    """Replaces hard attention by softmax, with a proof that the outputs agree on every input up to a length.
 
     Args:
         model: A model with hard attention, or a source; or bare weights, built by hand or read by
-            :func:`load_weights`, of which every sequence of up to n+1 tokens is an input.
-        length: Inputs (of a decoder: input and run together) have at most so many symbols.
-        sharpness: The scaled gap of every head; by default the smallest that is certified.
-        yes: Whether to go on, even if it takes more than ten minutes or half of the free memory.
+            :func:`load_weights`, whose inputs are all sequences of up to n+1 tokens.
+        length: Maximum length of inputs; for a decoder, of input and run together.
+        sharpness: Scaled score gap of every head. Default: the smallest that can be certified.
+        yes: If True, proceeds even if the estimate exceeds ten minutes or half of the free memory.
+
+    Returns:
+        The model with softmax attention, and its certificate.
 
     Raises:
-        ConstructionError: If no temperature, or not this one, is certified, or if the weights of a model are not those
-            that its theorem compiles; the message gives the reason.
+        ConstructionError: If no temperature, or not the requested one, can be certified, or if the weights of a model
+            are not those that its theorem compiles; the message gives the reason.
     """
     from softmachine.certify import certify_model, soften_weights
 
@@ -182,7 +189,7 @@ def certificate(
 def certificate(
     model: Model | Source | str | Path | Transformer, *, length: int, sharpness: int | None = None, yes: bool = False
 ) -> Certificate | WeightCertificate:
-    """The certificate of :func:`soften`; it may say that it does not hold."""
+    """Returns the certificate of :func:`soften` without building the model; the certificate may fail to hold."""
     from softmachine.certify import certify_model, certify_weights
 
     with consent(yes):
@@ -192,7 +199,7 @@ def certificate(
 
 
 MOST_FRAMED = 2_000
-"""Notebooks show the page of a run of so many positions at most; of a longer one, its text."""
+"""Maximum number of positions of a run that notebooks show as a page; longer runs are shown as text."""
 
 
 @validated
@@ -215,33 +222,36 @@ def run(
     verify: bool = False,
     checked: bool = True,
 ) -> Run:
-    """Run a model (or a source, compiled on the way) on an input until it stops, or for so many steps.
+    """Runs a model on an input until it halts or reaches the step limit.
 
     Args:
-        model: A model, or a source.
-        word: The input: text, its symbols, or for a RASP program the values of its vocabulary, such as numbers; by
-            default the one that the source suggests, or else the empty word.
-        theorem: What to compile by, if the model is compiled on the way.
-        attention: "hard" or "soft", likewise.
-        context: The length to make the weights for, likewise; by default what the run needs.
-        length: The length to certify softmax for, likewise; by default what the run needs.
-        alphabet: For a formula: more symbols than it and the input have.
-        format: The format of the source; by default it is recognised.
-        arithmetic: The arithmetic to run it in; the fast engine is exact whatever it is.
-        max_steps: How many steps of the source language to allow; by default a million, and a hundred million on the
-            fast engine.
-        engine: "dense", "fast", or "auto": fast if the input is long, or the run turns out to be.
-        checkpoint: A file that a long run is written to now and then.
-        resume: The saved run to go on from.
-        yes: Whether to go on, even if reading the input takes more than ten minutes or half of the free memory.
-        verify: Whether to compare every token with the reference interpreter, as it comes; ``Run.verified`` and
-            ``Run.difference`` say what came of it. Without it, a run that is not the source's is an error in the end.
-        checked: False for a model whose weights were edited: the run is whatever the weights emit, it is not compared
-            with the reference interpreter, and it is labelled as unchecked.
+        model: A model, or a source, which is compiled first.
+        word: The input: a string, its symbols, or for a RASP program values of its vocabulary, such as numbers.
+            Default: the input that the source suggests, or else the empty word.
+        theorem: The theorem to compile a source with. Default: the first that applies.
+        attention: ``"hard"`` or ``"soft"``, if a source is compiled. Default: the theorem's preference.
+        context: Number of positions that the weights are built for, if a source is compiled. Default: the length of
+            the run.
+        length: Length that softmax is certified for, if a source is compiled. Default: the length of the run.
+        alphabet: Additional input symbols of a formula, beyond its own and those of the input.
+        format: Format of the source. Default: detected.
+        arithmetic: Number format of the dense engine; the fast engine is always exact.
+        max_steps: Maximum number of steps of the source language. Default: 10^6, and 10^8 on the fast engine.
+        engine: ``"dense"``, ``"fast"``, or ``"auto"``: fast if the input or the run is long.
+        checkpoint: File to which a long run is saved periodically.
+        resume: Saved run to resume from.
+        yes: If True, proceeds even if reading the input exceeds ten minutes or half of the free memory.
+        verify: If True, compares every token with the reference interpreter during the run; the outcome is in
+            ``Run.verified`` and ``Run.difference``. If False, a run that diverges raises an error at the end.
+        checked: If False, the run is not compared with the reference interpreter and is labelled as unchecked. Use it
+            for models with edited weights.
+
+    Returns:
+        The run: tokens, verdict, tape or output, and statistics.
 
     Raises:
-        PartedError: If the model says what the source does not, and neither ``verify``, ``checked=False`` nor an
-            arithmetic that rounds by definition allows for it.
+        PartedError: If the output of the model diverges from the reference interpreter, unless ``verify``,
+            ``checked=False`` or an arithmetic that rounds by definition permits it.
         UsageError: If both ``verify`` and ``checked=False`` are given.
     """
     from softmachine.engines.run import Running
@@ -269,13 +279,13 @@ def run(
 
 
 def _framed(run: Run) -> str | None:
-    """The page of a run for a notebook; None if it is too long to be made while somebody waits."""
+    """Return the page of a run for a notebook; None if the run is too long."""
     from softmachine.inspection.page import frame
 
     positions = len(run.prompt.tokens) + len(run.tokens)
     try:
         return frame(run) if positions <= MOST_FRAMED else None
-    except SoftmachineError:  # the text says what there is to say
+    except SoftmachineError:  # notebooks show the text instead
         return None
 
 
@@ -302,29 +312,32 @@ def check(
     journal: str | Path | None = None,
     yes: bool = False,
 ) -> Report:
-    """Compare a model with the reference interpreter: on every input up to a length, or on a random sample.
+    """Compares a model with the reference interpreter on every input up to a length, or on a random sample.
 
     Args:
-        model: A model, or a source that is compiled on the way.
-        source: The object the model should implement; left out, the one that it was compiled from.
-        up_to: Try every input up to this length; by default all of a circuit or graph, if they are few.
-        sample: Try so many random inputs …
-        length: … of this length; those of a circuit or graph have one.
-        seed: Which random inputs.
-        theorem: What to compile by, if the model is compiled on the way.
-        attention: "hard" or "soft", likewise.
-        context: The length to make the weights for, likewise.
-        certified: The length to certify softmax for, likewise.
-        alphabet: For a formula: more symbols that words may have; by default it has two letters at least.
-        format: The format of the source; by default it is recognised.
-        arithmetic: The arithmetic to run the model in.
-        max_steps: Longer runs are compared up to here.
-        first: Whether to stop at the first input on which they differ.
-        workers: How many processes work on it, if it takes a while. They start as Python's own do, so a script that
-            asks for them keeps its work below ``if __name__ == "__main__"``.
-        cluster: The address of a Dask scheduler, whose workers do it; see ``docs/cluster.md``.
-        journal: A file that keeps what is done; a sweep that was interrupted goes on from it.
-        yes: Whether to go on, even if it takes more than ten minutes or half of the free memory.
+        model: A model, or a source, which is compiled first.
+        source: The source that the model is compared with. Default: the one that it was compiled from.
+        up_to: Checks every input up to this length. Default for circuits and graphs: all inputs, if they are few.
+        sample: Checks this number of random inputs, all of length ``length``.
+        length: Length of the random inputs; not needed for circuits and graphs, whose inputs have one length.
+        seed: Seed of the random inputs.
+        theorem: The theorem to compile a source with. Default: the first that applies.
+        attention: ``"hard"`` or ``"soft"``, if a source is compiled. Default: the theorem's preference.
+        context: Number of positions that the weights are built for, if a source is compiled.
+        certified: Length that softmax is certified for, if a source is compiled.
+        alphabet: Additional input symbols of a formula. By default, its alphabet is extended to at least two symbols.
+        format: Format of the source. Default: detected.
+        arithmetic: Number format that the model runs in.
+        max_steps: Longer runs are compared up to this step.
+        first: If True, stops at the first input on which model and interpreter differ.
+        workers: Number of worker processes for long checks. They are started with the ``spawn`` method, so a script
+            must protect its entry point with ``if __name__ == "__main__"``.
+        cluster: Address of a Dask scheduler whose workers run the check; see ``docs/cluster.md``.
+        journal: File that records finished parts; an interrupted check resumes from it.
+        yes: If True, proceeds even if the estimate exceeds ten minutes or half of the free memory.
+
+    Returns:
+        The report: inputs and tokens checked, and all disagreements.
     """
     from softmachine.studies.sweeps.check import Checking, Wanted
     from softmachine.support.parallel import crew_of
@@ -350,16 +363,20 @@ def load(
     *,
     alphabet: str | Iterable[str] | None = None,
 ) -> Source | Model:
-    """A zoo name, a file, a string in a one-line format, or a folder that :func:`save` wrote.
+    """Loads a source or a saved model.
 
     Args:
-        source: What to load; what is loaded already is taken as it is.
-        format: The name of its format; by default it is recognised.
-        alphabet: For a formula: more symbols that words may have.
+        source: A zoo name, a file, a string in a one-line format, or a folder written by :func:`save`; an object that
+            is already loaded is returned unchanged.
+        format: Name of the format. Default: detected.
+        alphabet: Additional input symbols of a formula.
+
+    Returns:
+        A model if ``source`` is a folder written by :func:`save`, otherwise a source.
 
     Raises:
-        SourceError: If it cannot be read.
-        UsageError: If it is nothing that could be.
+        SourceError: If the source cannot be parsed.
+        UsageError: If the string is not a zoo name, a file or a source in any format.
     """
     item = _read(source, format) if isinstance(source, str | Path) else source
     return item if alphabet is None else extended(item, alphabet)
@@ -368,13 +385,13 @@ def load(
 def load_for_many_words(
     source: str | Path | Source | Model, format_name: str | None = None, alphabet: str | Iterable[str] | None = None
 ) -> Source | Model:
-    """The same to try many words on: a formula has at least two letters, if nothing is said about its alphabet."""
+    """Load a source to run on many words: without ``alphabet``, a formula is extended to at least two letters."""
     item = load(source, format_name, alphabet=alphabet)
     return item if isinstance(item, Model) or alphabet is not None else with_two_letters(item)
 
 
 def source_of(item: Source | Model) -> Source:
-    """What was loaded, or what it was compiled from."""
+    """Return the source itself, or the source that a model was compiled from."""
     return item.source if isinstance(item, Model) else item
 
 
@@ -390,7 +407,7 @@ def _read(source: str | Path, format_name: str | None) -> Source | Model:
 
 
 def saved_folder(source: str | Path) -> Path | None:
-    """The folder of a saved model, if the source is one; a path to a folder is taken for one."""
+    """Return the folder of a saved model, or None; every ``Path`` to a folder counts as one."""
     from softmachine.exports.manifest import is_saved
 
     folder = Path(source)
@@ -402,13 +419,13 @@ def saved_folder(source: str | Path) -> Path | None:
 
 
 def extended(item: Source | Model, alphabet: str | Iterable[str]) -> Source:
-    """A formula over more symbols: characters of a text, or its words if there are blanks in it.
+    """Extend the alphabet of a formula by the characters of a string, or by its words if it contains spaces.
 
     Raises:
-        UsageError: If it is no formula.
+        UsageError: If the source is not a formula.
     """
     if not isinstance(item, Extensible):
-        raise UsageError("--alphabet is for formulas; other sources say themselves what an input may have")
+        raise UsageError("--alphabet is for formulas; other sources define their own input alphabet")
     if not isinstance(alphabet, str):
         return item.extended(alphabet)
     return item.extended(alphabet.split() if " " in alphabet.strip() else alphabet.strip())
@@ -416,7 +433,13 @@ def extended(item: Source | Model, alphabet: str | Iterable[str]) -> Source:
 
 @validated
 def save(model: Model | Transformer, folder: str | Path, *, force: bool = False) -> None:
-    """Write a model to a folder, from which :func:`load` reads it; or bare weights, for :func:`load_weights`."""
+    """Saves a model to a folder that :func:`load` reads, or bare weights for :func:`load_weights`.
+
+    Args:
+        model: A model, or bare weights.
+        folder: The folder to write.
+        force: If True, replaces a model that is already there.
+    """
     from softmachine.exports import native
 
     if isinstance(model, Transformer):
@@ -427,7 +450,11 @@ def save(model: Model | Transformer, folder: str | Path, *, force: bool = False)
 
 @validated
 def load_weights(folder: str | Path) -> Transformer:
-    """The weights of a folder that :func:`save` wrote, of a model or bare, without what they are for."""
+    """Loads the weights from a folder written by :func:`save`, without codec, theorem or source.
+
+    Args:
+        folder: The folder of a model or of bare weights.
+    """
     from softmachine.exports import native
 
     return native.load_weights(Path(folder))
@@ -447,22 +474,26 @@ def export(
     tell: Tell = nobody,
     workers: int = 1,
 ) -> Exported:
-    """Write a model (or a source, compiled on the way) so that other people's software loads it.
+    """Exports a model as a checkpoint that other software loads, such as Hugging Face Transformers.
 
-    Nothing is written unless a stock model, loaded from what would be written, says on sample inputs what the
-    reference interpreter says.
+    The folder is written only after a stock model, loaded from the checkpoint, reproduces the output of the reference
+    interpreter on sample inputs.
 
     Args:
-        model: What to export. A model with hard attention is made soft, with a certificate for the length.
-        folder: Where to.
-        to: The format, see ``docs/export.md``.
-        length: The number of positions: marks, input and steps together.
-        dtype: The floating-point format of the weights; by default float32.
-        theorem: The theorem to compile a source by; by default the one that is made for the format.
-        construction: An older name of ``theorem``.
-        force: Whether to replace a model that is there.
-        tell: Is told what is being done, since it may take minutes.
-        workers: How many processes run the stock model on sample inputs, if that takes a while; see :func:`check`.
+        model: A model, or a source, which is compiled first. Hard attention is replaced by softmax, certified for
+            ``length``.
+        folder: The folder to write.
+        to: Target format; see ``docs/export.md``.
+        length: Number of positions: markers, input and steps together.
+        dtype: Floating-point format of the weights. Default: ``"float32"``.
+        theorem: The theorem to compile a source with. Default: the one designed for the format.
+        construction: Deprecated alias of ``theorem``.
+        force: If True, replaces a model that is already there.
+        tell: Progress callback; called with a short description of each stage.
+        workers: Number of processes that run the stock model on sample inputs; see :func:`check`.
+
+    Returns:
+        The files written and the results of the verification.
     """
     from softmachine.exports.export import DEFAULT_LENGTH, positions_of, ready, stock_theorem, written
     from softmachine.support.parallel import Processes, hired, hiring
@@ -470,7 +501,7 @@ def export(
     item = load(model)
     wanted, dtype, folder = theorem or construction, dtype or "float32", Path(folder)
     if isinstance(item, Model) and not compiled_by(item, wanted):
-        raise UsageError(f"{item.name!r} is already compiled, by {item.theorem.name}")
+        raise UsageError(f"{item.name!r} is already compiled with {item.theorem.name}")
     form = ready(to, dtype, folder, length, force=force)
     if isinstance(item, Model):
         positions, compiled = positions_of(item, length), item
@@ -491,11 +522,11 @@ __all__ = ["gallery", "inspect", "page", "picture"]
 
 @validated
 def inspect(run: Run, *, yes: bool = False) -> Inspection:
-    """A run from the inside: what heads saw, the residual stream and the logits at any position, in exact numbers.
+    """Returns the activations of a run: attention, residual stream and logits at any position, in exact numbers.
 
     Args:
         run: The run.
-        yes: Whether to go on, even if that takes more than ten minutes or half of the free memory.
+        yes: If True, proceeds even if the estimate exceeds ten minutes or half of the free memory.
     """
     from softmachine.inspection import Inspection
 
@@ -512,15 +543,15 @@ def page(
     command: str | None = None,
     yes: bool = False,
 ) -> None:
-    """Write a page that shows a run from the inside: one file that a browser opens, and that needs nothing else.
+    """Writes a self-contained HTML page with the activations of a run.
 
     Args:
         run: The run.
-        file: A new file, which ends in .html or .htm.
-        position: The position that it opens at, and that it has a window around if the run is long.
-        step: The same as a step of the source language.
-        command: What makes this page, for its readers.
-        yes: Whether to go on, even if that takes more than ten minutes or half of the free memory.
+        file: A new file with the extension .html or .htm.
+        position: Position at which the page opens; of a long run, the page contains a window around it.
+        step: The same, given as a step of the source language.
+        command: The command that produces the page, shown on it.
+        yes: If True, proceeds even if the estimate exceeds ten minutes or half of the free memory.
     """
     from softmachine.inspection.page import html
     from softmachine.support.files import write
@@ -533,10 +564,10 @@ def page(
 
 
 def require_page_file(file: Path) -> None:
-    """Require a name that a page can be written to: a new one, which ends in .html or .htm.
+    """Require the name of a new file with the extension .html or .htm.
 
     Raises:
-        UsageError: If it is not one.
+        UsageError: If the file exists or has another extension.
     """
     from softmachine.support.files import require_new, require_suffix
 
@@ -546,11 +577,14 @@ def require_page_file(file: Path) -> None:
 
 @validated
 def gallery(folder: str | Path, *, tell: Tell = nobody) -> list[Path]:
-    """Write pages of some runs of the zoo, and an index of them; the files that were written.
+    """Writes pages of selected runs of the zoo, and an index.
 
     Args:
         folder: A new folder.
-        tell: Is told what is being done.
+        tell: Progress callback; called with a short description of each stage.
+
+    Returns:
+        The pages written, without the index.
     """
     from softmachine.inspection.page import EXHIBITS, html, index
     from softmachine.support.files import new_folder, require_new, write
@@ -558,10 +592,10 @@ def gallery(folder: str | Path, *, tell: Tell = nobody) -> list[Path]:
     folder, pages, shown = Path(folder), {}, []
     require_new(folder)
     for item in EXHIBITS:
-        tell(f"making the page of {item.title}")
+        tell(f"writing the page of {item.title}")
         found = run(item.source, item.word, theorem=item.theorem, attention=item.attention)
         pages[item.file] = html(found, item.command)
-        shown.append((item, found.model.source.language, found.verdict or "goes on"))
+        shown.append((item, found.model.source.language, found.verdict or "not halted"))
     with new_folder(folder) as new:
         for file, text in (*pages.items(), ("index.html", index(shown))):
             write(new / file, text)
@@ -572,13 +606,14 @@ def gallery(folder: str | Path, *, tell: Tell = nobody) -> list[Path]:
 def picture(
     shown: Run | Model, *, position: int | None = None, step: int | None = None, attention: bool | str = False
 ) -> Picture:
-    """A picture for a paper or a slide, as SVG: of one step of a run, of attention patterns, or of a model's board.
+    """Draws one step of a run, its attention patterns, or the architecture diagram of a model, as SVG.
 
     Args:
         shown: A run, or a model.
-        position: The position of the run; by default the last one.
-        step: The same as a step of the source language.
-        attention: What all heads of a run looked at up to there, or what the head of this name did.
+        position: Position of the run. Default: the last one.
+        step: The same, given as a step of the source language.
+        attention: If True, draws the attention of all heads up to the position; if a string, that of the head with
+            this name.
     """
     from softmachine.inspection.svg import attention_picture, board_picture, step_picture
 
@@ -612,27 +647,27 @@ def dataset(
     alphabet: str | Iterable[str] | None = None,
     format: str | None = None,  # noqa: A002
 ) -> Dataset:
-    """Words of a source with their traces, outputs and verdicts: iterate over it for rows, or ``save`` it to a file.
+    """Creates a data set of words with their traces, outputs and verdicts. Iterate over it, or ``save`` it to a file.
 
-    Nothing is compiled: what a model should say is what the reference interpreter says, in the tokens of the theorem.
+    No weights are compiled: the traces are those of the reference interpreter, in the tokens of the theorem.
 
     Args:
-        source: A source, or a model, whose tokens are taken.
-        up_to: Every word up to this length; by default all of a circuit or graph, if they are few.
-        sample: So many different random words …
-        length: … of this length, or of each of these ranges, like "1-50" or "1-50,51-100".
-        seed: Which random words; the same seed gives the same rows.
-        balance: Whether half of the words are accepted and half rejected.
-        near_misses: Whether words come in pairs, one edit apart, of which one is accepted and one rejected.
-        long_traces: The share of words whose traces have more than ten tokens, at least.
-        split: Which words belong to which part, like "train=0.9,test=0.1" or "train=0-50,longer=51-100"; see
+        source: A source, or a model, whose tokens are used.
+        up_to: Includes every word up to this length. Default for circuits and graphs: all inputs, if they are few.
+        sample: Number of distinct random words for each range of ``length``.
+        length: Length of the random words, or ranges of lengths, like ``"1-50"`` or ``"1-50,51-100"``.
+        seed: Seed of the random words; the same seed gives the same rows.
+        balance: If True, half of the words are accepted and half rejected.
+        near_misses: If True, words come in pairs at edit distance 1, one accepted and one rejected.
+        long_traces: Minimum share of words whose traces have more than ten tokens.
+        split: Assignment of words to parts, like ``"train=0.9,test=0.1"`` or ``"train=0-50,longer=51-100"``; see
             ``docs/datasets.md``.
-        max_steps: How many steps a run may take.
-        skip_unfinished: Whether words are left out whose runs take more; else they are refused.
-        theorem: The theorem whose tokens are used; by default the first that applies.
-        context: The length that its weights would be made for, if they depend on one.
-        alphabet: For a formula: more symbols that words may have; by default it has two letters at least.
-        format: The format of the source; by default it is recognised.
+        max_steps: Maximum number of steps of a run.
+        skip_unfinished: If True, omits words whose runs take more steps; otherwise they raise an error.
+        theorem: The theorem whose tokens are used. Default: the first that applies.
+        context: Number of positions that its weights would be built for, if they depend on it.
+        alphabet: Additional input symbols of a formula. By default, its alphabet is extended to at least two symbols.
+        format: Format of the source. Default: detected.
     """
     from softmachine.studies.datasets import Dataset, Split, Wishes, bins_of
 

@@ -58,7 +58,7 @@ def test_the_gates_that_were_asked_for_are_counted_compared_and_written(cli: Cli
 def test_what_goes_on_token_by_token_is_no_circuit(cli: Cli, source: str) -> None:
     called = cli("circuit", source, "--inputs", "2")
     assert called.status == 2
-    assert "goes on token by token" in called.err
+    assert "is autoregressive" in called.err
 
 
 @pytest.mark.parametrize(

@@ -265,7 +265,7 @@ def test_long_work_is_refused_with_an_estimate(cli: Cli) -> None:
         (("check", "palindrome", "--up-to", 60), "checking 2,305,843,009,213,693,951 inputs would take about"),
         (("check", "parity", "--sample", 10**12, "--length", 9), "checking 1,000,000,000,000 inputs would take about"),
         (("circuit", "Q_a since Q_b", "--inputs", 10_000), "a circuit for words of 10,000 symbols would take about"),
-        (("slices", "palindrome", "--up-to", 10**9), "there are 2,097,152 words of length 21, too many to try"),
+        (("slices", "palindrome", "--up-to", 10**9), "there are 2,097,152 words of length 21, too many to enumerate"),
     ):
         called = cli(*arguments)
         assert called.status == 2

@@ -88,7 +88,7 @@ def test_circuits_and_measurements_tell_how_far_they_are() -> None:
     model, said = api.compile("prev Q_a", "temporal-masked", attention="hard"), list[str]()
     to_circuit(model, 2, "fixed:5", tell=said.append)
     assert said == [
-        f"making gates: layer {k} of {len(model.weights.layers)}" for k in range(1, len(model.weights.layers) + 1)
+        f"building gates: layer {k} of {len(model.weights.layers)}" for k in range(1, len(model.weights.layers) + 1)
     ]
     said.clear()
     measure(api.soften("prev Q_a", length=4)[0], "float32", 4, said.append)

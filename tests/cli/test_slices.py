@@ -15,7 +15,7 @@ def test_slices_counts_classes_and_says_how_they_grow(cli: Cli) -> None:
     assert called.out.startswith("Turing machine palindrome")
     assert "     6          8         25          8\n" in called.out
     assert called.out.splitlines()[-1].startswith("classes: exponential: like 1.4")
-    assert "fitted is the largest number of classes up to each length, neighbours averaged;\n" in called.out
+    assert "fitted: the largest number of classes up to each length, neighbours averaged;\n" in called.out
     answer = cli("slices", "palindrome", "--up-to", 9, "--json").json
     assert answer["growth"]["fitted"] == "the largest number of classes up to each length, neighbours averaged"
 
@@ -48,8 +48,8 @@ def test_slices_are_drawn(cli: Cli, tmp_path: Path, ending: str) -> None:
 def test_slices_explains_what_it_cannot_do(cli: Cli) -> None:
     called = cli("slices", "parity", "--up-to", 30)
     assert called.status == 2
-    assert "go up to length 20" in called.err
-    assert "words of length 21, too many to try" in called.err
+    assert "use lengths up to 20" in called.err
+    assert "words of length 21, too many to enumerate" in called.err
 
 
 def test_automata_at_the_command_line(cli: Cli) -> None:
@@ -68,7 +68,7 @@ def test_small_formulas_are_tried_against_a_language(cli: Cli) -> None:
     assert called.status == 0
     assert "200 words of length 8 that are in the language, 200 that are not" in called.out
     assert "no conjunction of formulas up to size 3 tells" in called.out
-    assert called.out.rstrip().endswith("of larger ones this proves nothing")
+    assert called.out.rstrip().endswith("this proves nothing about larger formulas")
     answer = cli("slices", "dyck-2-program", "--up-to", 6, "--formulas", 2, "--json").json
     assert [entry["size"] for entry in answer["sizes"]] == [1, 2]
     assert all(entry["left"] > 0 for entry in answer["sizes"])
@@ -78,7 +78,8 @@ def test_small_formulas_are_tried_against_a_language(cli: Cli) -> None:
 def test_formulas_that_tell_everything_apart_prove_nothing(cli: Cli) -> None:
     called = cli("slices", "dyck-1-formula", "--up-to", 6, "--formulas", 5)
     assert (
-        "formulas of size 4 tell all of these words from the language; of larger ones this proves nothing" in called.out
+        "formulas of size 4 tell all of these words from the language; this proves nothing about larger formulas"
+        in called.out
     )
 
 

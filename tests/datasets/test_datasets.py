@@ -161,10 +161,10 @@ def test_splits_by_length_and_fraction() -> None:
         ("palindrome", {"sample": 10, "length": 3, "balance": True}, "only 4 accepted words of length 3"),
         ("palindrome", {"sample": 3, "length": 3, "near_misses": True}, "come in pairs: 3 is odd"),
         ("palindrome", {"sample": 0, "length": 3}, "'sample': 0 is less than 1"),
-        ("palindrome", {"sample": 3, "length": "1-5,5-9"}, "asked for twice"),
+        ("palindrome", {"sample": 3, "length": "1-5,5-9"}, "lengths overlap"),
         ("palindrome", {"sample": 3, "length": "short"}, "'short' is not a length"),
         ("palindrome", {"up_to": 40}, "more than 1,048,576 words of length 0 to 40"),
-        ("palindrome", {"up_to": 4, "long_traces": 0.5}, "is for samples"),
+        ("palindrome", {"up_to": 4, "long_traces": 0.5}, "requires a sample"),
         ("palindrome", {"sample": 4, "length": 9, "long_traces": 8}, "between 0 and 1"),
         ("palindrome", {}, "choose the inputs"),
         ("full-adder", {"sample": 3, "length": 4}, "none of length 4"),
@@ -285,7 +285,7 @@ def test_a_file_is_there_whole_or_not_at_all(tmp_path: Path) -> None:
     assert file.read_bytes() == before
     sm.dataset("palindrome", up_to=2).save(file, force=True)
     assert len(file.read_bytes().splitlines()) == 7
-    with pytest.raises(UsageError, match=r"let it end in \.jsonl, \.csv, \.parquet"):
+    with pytest.raises(UsageError, match=r"use one of \.jsonl, \.csv, \.parquet"):
         sm.dataset("palindrome", up_to=2).save(tmp_path / "rows.txt")
 
 

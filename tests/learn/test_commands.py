@@ -28,7 +28,7 @@ def test_a_table_and_a_plot_and_a_json_a_run(tmp_path: Path, capsys: pytest.Capt
     assert main(["learn", "parity-counter", *TINY, *files]) == 0
     said = capsys.readouterr().out
     assert "test0 long" in said
-    assert "compiled by counter, on the same words: test0 100 %, test1 100 % of traces exact" in said
+    assert "compiled with counter, on the same words: test0 100 %, test1 100 % of traces exact" in said
     assert "rule 1" in said
     assert plot.stat().st_size > 1000
     assert probes.stat().st_size > 1000
@@ -52,17 +52,23 @@ def test_json_has_all_runs(capsys: pytest.CaptureFixture[str]) -> None:
     ("arguments", "message"),
     [
         (["Q_a since Q_b"], "no traces to learn"),
-        (["parity-counter", "--train", "20", "--test", "10"], "no training with tests up to 10"),
+        (
+            ["parity-counter", "--train", "20", "--test", "10"],
+            "test lengths 10 do not increase from the training length 20",
+        ),
         (
             ["parity-counter", "--train", "8", "--test", "12", "--test-words", "500"],
-            "500 tests were asked for, but only",
+            "500 test words were requested, but only",
         ),
-        (["parity-counter", "--train", "1", "--test", "2"], "none are for|there are no words"),
+        (["parity-counter", "--train", "1", "--test", "2"], "none are in the|there are no test words"),
         (["parity-counter", "--positions", "lisp"], "there is no position encoding 'lisp'"),
         (["parity-counter", "--precision", "float3"], "there is no precision 'float3'"),
         (["parity-counter", "--test", "60;90"], "takes numbers with commas between"),
-        (["parity-counter", "--width", "30"], "a width of 30 is not for 2 heads"),
-        (["parity-counter", "--positions", "alibi", "--save", "model"], "a stock LLaMA has no positions 'alibi'"),
+        (["parity-counter", "--width", "30"], "a width of 30 cannot be divided among 2 heads"),
+        (
+            ["parity-counter", "--positions", "alibi", "--save", "model"],
+            "a stock LLaMA does not support positions 'alibi'",
+        ),
         (["parity-counter", "--seeds", "0,1", "--save", "model"], "--save is for one run"),
         (["parity-counter", "--curriculum", "3"], "from 0 to 1"),
         (["parity-counter", "--plot", "plot.gif"], "should end in .png or .svg"),

@@ -80,16 +80,16 @@ def test_tokens_that_depend_on_a_length_need_one() -> None:
 
 
 def test_more_tests_than_words_are_refused_and_it_says_how_many_there_are() -> None:
-    with pytest.raises(UsageError, match=r"5,000 tests were asked for, but only \d+ words of length 1 to 12"):
+    with pytest.raises(UsageError, match=r"5,000 test words were requested, but only \d+ words of length 1 to 12"):
         corpus_of(replace(parity(), test_words=5_000))
 
 
 def test_lengths_without_words_are_refused() -> None:
     graph = task_for(read_source("binary-addition"), train=2, tests=(), max_steps=1)
-    with pytest.raises(UsageError, match=r"there are no words|none are for"):
+    with pytest.raises(UsageError, match=r"there are no test words|none are in the"):
         corpus_of(graph)
 
 
 def test_bins_that_do_not_grow_are_refused() -> None:
-    with pytest.raises(UsageError, match="no training with tests up to 8,8"):
+    with pytest.raises(UsageError, match="test lengths 8,8 do not increase"):
         parity(4, (8, 8))

@@ -45,7 +45,7 @@ def test_lines_are_named_by_what_differs() -> None:
 def test_how_training_ended_is_said() -> None:
     one = setting()
     group = [record(one, 1.0), record(replace(one, seed=1), 1.0, step=20, ended="converged")]
-    said = "20–60 steps, 1 s of processor time, all steps made, validation all right"
+    said = "20–60 steps, 1 s of processor time, all steps done, validation exact"
     assert ends(group) == f"{said}; 100 % of the validation split exact"
 
 

@@ -73,7 +73,7 @@ def test_the_state_of_another_training_is_not_gone_on_from(tmp_path: Path) -> No
     with pytest.raises(SourceError, match="another training"):
         train(setting(steps=3), corpus, kept=kept)
     kept.write_bytes(kept.read_bytes()[:-100])
-    with pytest.raises(SourceError, match="not the state of a training"):
+    with pytest.raises(SourceError, match="not the state of a training run"):
         train(setting(steps=2), corpus, kept=kept)
 
 

@@ -86,5 +86,5 @@ def test_the_word_that_is_left_satisfies_what_all_words_of_the_language_do() -> 
 
 
 def test_languages_that_do_not_care_for_the_order_are_refused() -> None:
-    with pytest.raises(UsageError, match="until two letters change places"):
+    with pytest.raises(UsageError, match="when two letters are exchanged"):
         pairs_of(lambda word: word.count("a") >= 2, "ab", 6)

@@ -80,7 +80,7 @@ def test_slices_are_shown_as_a_table() -> None:
     found = list(slices(is_palindrome, "ab", range(1, 9)))
     assert table(found).splitlines()[-1].split() == ["8", "16", "50", "16"]
     assert describe(found).splitlines()[-1].startswith("classes: exponential: like 1.4")
-    assert describe(found[:3]) == "3 slices are too few to tell how they grow"
+    assert describe(found[:3]) == "3 slices are too few for a growth law"
 
 
 def test_too_many_words_are_refused_before_any_is_tried() -> None:

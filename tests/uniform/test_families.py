@@ -173,8 +173,8 @@ def slightly_wrong(tape: Tapes, family: object) -> None:
 
 def test_what_is_printed_wrong_is_noticed() -> None:
     family = replace(family_named("and-or-tree"), weights=slightly_wrong)
-    assert "should be 'tokens 11'" in measured(family, 5).differences[0]
-    assert "line 1 is 'width 10111', and should be 'width 10100'" in measured(family, 4).differences[0]
+    assert "expected 'tokens 11'" in measured(family, 5).differences[0]
+    assert "line 1 is 'width 10111'; expected 'width 10100'" in measured(family, 4).differences[0]
 
 
 def test_sizes_are_within_what_a_family_has() -> None:

@@ -110,7 +110,8 @@ def early(tape: Tapes) -> None:
 
 
 @pytest.mark.parametrize(
-    ("program", "reason"), [(lists, "has no .*1, 2"), (forever, "calls itself"), (early, "returns before its end")]
+    ("program", "reason"),
+    [(lists, "unsupported construct .*1, 2"), (forever, "is recursive"), (early, "returns before its end")],
 )
 def test_what_is_no_program_is_refused(program: Program, reason: str) -> None:
     with pytest.raises(ProgramError, match=reason):

@@ -1,1 +1,1 @@
-"""What is done with models: data sets, learning, measurements, uniformity, circuits, sweeps, benchmarks."""
+"""Studies of models: data sets, learning, measurements, uniformity, circuits, sweeps, benchmarks."""

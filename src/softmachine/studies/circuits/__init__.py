@@ -1,4 +1,4 @@
-"""Transformers as threshold circuits: the other direction of the equivalence."""
+"""Conversion of transformers to threshold circuits: the converse of compiling circuits."""
 
 from softmachine.studies.circuits.circuit import TransformerCircuit, to_circuit
 

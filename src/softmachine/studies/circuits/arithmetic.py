@@ -1,4 +1,4 @@
-"""The operations of F_b on wires, each a circuit of constant depth."""
+"""Fixed-point arithmetic of F_b on wires; each operation is a circuit of constant depth."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from softmachine.studies.circuits.wires import FALSE
 
 
 class FixedNumbers:
-    """Numbers of F_b, in units of 2⁻ᵇ.
+    """Operations on numbers of F_b, in units of 2⁻ᵇ.
 
     Args:
-        numbers: The wires that they are on.
+        numbers: The integers on wires that represent them.
         bits: b.
     """
 
@@ -26,16 +26,16 @@ class FixedNumbers:
         self.one = Number(1 << bits)
 
     def saturated(self, units: int) -> int:
-        """The number, or the largest one if it is beyond."""
+        """Clip an integer to the range of F_b."""
         return max(-self.limit, min(self.limit, units))
 
     def fits(self, number: Number) -> bool:
-        """Whether an exact result is surely in range."""
+        """Whether an exact result is always in range."""
         low, high = self.numbers.bounds(number)
         return -self.limit <= low and high <= self.limit
 
     def scaled(self, number: Number, weight: int) -> Number:
-        """The product with a known number."""
+        """Multiply by a constant."""
         if weight % (1 << self.bits) == 0:
             exact = number * (weight >> self.bits)
             if self.fits(exact):
@@ -44,7 +44,7 @@ class FixedNumbers:
         return self.numbers.mapped(number, lambda value: rounded(value * weight, 1 << 2 * self.bits))
 
     def product(self, x: Number, y: Number) -> Number:
-        """The product of two numbers: for each value of the one, the other times that value."""
+        """Multiply two numbers: for each value of one, the other times that value."""
         if x.known:
             return self.scaled(y, x.constant)
         if y.known:
@@ -54,10 +54,10 @@ class FixedNumbers:
         return self.numbers.chosen(few, {value: self.numbers.thermometer(self.scaled(many, value)) for value in values})
 
     def total(self, terms: Sequence[Number]) -> Number:
-        """The sum from left to right, saturating after every addition.
+        """Sum from left to right, saturating after every addition.
 
-        Numbers of F_b have a common unit, so that sums only saturate, never round. If no partial sum can leave the
-        range, it is the exact sum.
+        Numbers of F_b have a common unit, so sums saturate but never round. If no partial sum can leave the range, the
+        result is the exact sum.
         """
         terms = [term for term in terms if term != Number(0)]
         if all(map(self.fits, accumulate(terms))):
@@ -65,12 +65,12 @@ class FixedNumbers:
         return self._saturating(terms)
 
     def _saturating(self, terms: Sequence[Number]) -> Number:
-        """The sum where partial sums may saturate, in constant depth.
+        """Sum with saturating partial sums, in constant depth.
 
         Unrolled, a sum of terms a₁ … aₙ is min(M, max(-M, min(M + A₁, max(-M + A₁, …, Aₙ)))), where Aₖ is the exact sum
         of the last k terms. By distributivity it is at least v if and only if, for some k, -M + Aₖ ≥ v and M + Aⱼ ≥ v
-        for all j ≤ k, or else Aₙ ≥ v and M + Aⱼ ≥ v for all j. Where a partial sum surely is above -M, or below M, that
-        k or j is left out; so a sum of terms that are not negative is min(M, Aₙ).
+        for all j ≤ k, or else Aₙ ≥ v and M + Aⱼ ≥ v for all j. Where a partial sum is always above -M, or below M, that
+        k or j is omitted; thus a sum of nonnegative terms is min(M, Aₙ).
         """
         terms = [self.numbers.rising(term) for term in terms]
         sums = list(accumulate(reversed(terms)))
@@ -90,7 +90,7 @@ class FixedNumbers:
         return self.numbers.number(values, wires)
 
     def _leaves(self, terms: Sequence[Number]) -> tuple[list[bool], list[bool]]:
-        """For each partial sum whether it may be below -M before it saturates, and whether it may be above M."""
+        """Return for each partial sum whether it may be below -M before saturation, and whether it may be above M."""
         below, above = [], []
         least = most = 0
         for term in terms:
@@ -108,7 +108,7 @@ class FixedNumbers:
         return sorted(found)
 
     def quotient(self, numerator: Number, denominator: Number, into: FixedNumbers) -> Number:
-        """The quotient, rounded once to another F; the denominator is positive."""
+        """Divide by a positive number, with one rounding to the precision ``into``."""
         shift = self.bits - into.bits
 
         def divided(number: Number, by: int) -> Number:
@@ -129,25 +129,25 @@ class FixedNumbers:
         return number.constant % by == 0 and all(weight % by == 0 for _, weight in number.weights)
 
     def rectified(self, number: Number) -> Number:
-        """ReLU."""
+        """Apply ReLU."""
         low, high = self.numbers.bounds(number)
         if low >= 0:
             return number
         return Number(0) if high <= 0 else self.numbers.mapped(number, lambda value: max(value, 0))
 
     def stepped(self, number: Number) -> Number:
-        """1 if the number is not negative, else 0."""
+        """Apply the step function: 1 if the number is not negative, else 0."""
         return self.numbers.bit(self.numbers.at_least(number, 0), self.one.constant)
 
     def signed(self, number: Number) -> Number:
-        """The layer norm of the number and its negative: its sign."""
+        """Apply layer norm to the pair of the number and its negative: the sign."""
         one = self.one.constant
         return self.numbers.mapped(number, lambda value: one * ((value > 0) - (value < 0)))
 
     def exponential(self, number: Number) -> Number:
-        """The exponential."""
+        """Apply the exponential function."""
         return self.numbers.mapped(number, self.grid.power)
 
     def widened(self, number: Number, into: FixedNumbers) -> Number:
-        """The same number in an F with more bits."""
+        """Convert a number to the units of a larger precision."""
         return number * (1 << into.bits - self.bits)

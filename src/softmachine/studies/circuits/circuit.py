@@ -1,13 +1,13 @@
-"""A transformer in fixed point as an explicit threshold circuit, for one length of input.
+"""Conversion of a fixed-point transformer to an explicit threshold circuit, for one input length.
 
 Lemmas 4.2 and 5.1 of "Revisiting Padded Transformer Expressivity": a transformer of constant depth in F_b is a circuit
-of constant depth, with gates AND, OR, NOT and THR, whose size is polynomial in 2ᵇ, the width and the length; one with
-loops is as many stacked copies as the loop has turns. Every operation is the one of F_b: sums from left to right that
-saturate, products rounded one by one, one division in attention. The paper says that counting the maximal keys is in
-AC⁰; it is not, and threshold gates count them here.
+of constant depth, with gates AND, OR, NOT and THR, whose size is polynomial in 2ᵇ, the width and the length; a looped
+block becomes one stacked copy per iteration. Every operation is that of F_b: saturating sums from left to right,
+products rounded one by one, one division in attention. The paper states that counting the maximal keys is in AC⁰; it
+is not, and threshold gates count them here.
 
-Needs: a transformer without weights that F_b lacks, and a codec whose prompts hold one token for each symbol.
-Costs: see :class:`TransformerCircuit`; numbers that take few values, as most do in compiled models, are cheap.
+Requirements: every weight is a number of F_b, and the prompts of the codec have one token per symbol.
+Cost: see :class:`TransformerCircuit`; numbers with few values, as most in compiled models, are cheap.
 """
 
 from __future__ import annotations
@@ -38,23 +38,23 @@ from softmachine.transformer.features import ceil_log2
 
 Bits = NDArray[np.bool_]
 BATCH = 512
-"""So many words are checked at a time."""
+"""Words per batch of a comparison."""
 
 
 @dataclass(frozen=True)
 class TransformerCircuit:
     """The circuit of a transformer for words of one length.
 
-    Its inputs are the symbols of the word in binary, ⌈log₂ |Σ|⌉ bits each, the highest first; a code that no symbol has
-    stands for the last one. Its outputs are, for every position that was asked for and every output of the transformer,
-    whether the transformer says that; none of them is true where the largest logits are equal.
+    Its inputs are the symbols of the word in binary, ⌈log₂ |Σ|⌉ bits each, the highest first; an unused code represents
+    the last symbol. It has one output per requested position and output token of the transformer: whether the
+    transformer predicts that token. No output of a position is true if its largest logits are equal.
 
     Args:
         circuit: The gates.
         model: The model.
-        arithmetic: The F_b that it computes in.
+        arithmetic: The F_b of the computation.
         length: The length of the words.
-        positions: The positions whose answers are outputs.
+        positions: The positions whose predictions are outputs.
     """
 
     circuit: Circuit
@@ -65,25 +65,26 @@ class TransformerCircuit:
 
     @property
     def depth(self) -> int:
-        """The most gates on a way from an input to an output; the last one only gives the output its name."""
+        """The length of the longest path from an input to an output, without the buffers that name the outputs."""
         return self.circuit.depth - 1
 
     @property
     def size(self) -> int:
-        """The number of gates, without those that give outputs their names."""
+        """The number of gates, without the buffers that name the outputs."""
         return self.circuit.size - len(self.circuit.outputs)
 
     @property
     def wires(self) -> int:
-        """The number of arguments of all gates."""
+        """The total number of arguments of all gates."""
         return sum(len(gate.inputs) for gate in self.circuit.gates) - len(self.circuit.outputs)
 
     def with_gates(self, basis: Basis) -> TransformerCircuit:
-        """The same with gates of a basis only; outputs keep their names.
+        """Rewrite the circuit with the gates of a basis; the outputs keep their names.
 
-        In constant precision sums saturate, so that thresholds are bounded, and AC0 counts them in constant depth: a
-        transformer of constant depth becomes a circuit of constant depth, whatever the length is (Lemma 4.2). AC
-        counts by adders, whose depth grows with the logarithm of the fan-in.
+        In constant precision sums saturate, so thresholds are bounded, and AC0 counts them in constant depth: a
+        transformer of constant depth becomes a circuit whose depth is independent of the length (Lemma 4.2 of
+        "Revisiting Padded Transformer Expressivity"). AC counts by adders, whose depth grows with the logarithm of the
+        fan-in.
         """
         made = simplified(self.circuit, basis)
         pairs = zip(self.circuit.outputs, made.outputs, strict=True)
@@ -92,25 +93,25 @@ class TransformerCircuit:
 
     @cached_property
     def codec(self) -> Codec[Source]:
-        """How words become prompts."""
+        """The codec of the model."""
         return self.model.codec
 
     def bits(self, word: Sequence[str]) -> list[bool]:
-        """A word as an input of the circuit."""
+        """Encode a word as an input of the circuit."""
         return [bool(bit) for symbol in word for bit in _code(self.codec.alphabet, symbol)]
 
     def answers(self, words: Sequence[Sequence[str]]) -> list[tuple[str | None, ...]]:
-        """What the circuit says at every position that was asked for; None where logits are equal."""
+        """Evaluate the circuit: its prediction at every requested position; None where logits are equal."""
         inputs = np.array([self.bits(word) for word in words], dtype=bool).reshape(len(words), self.circuit.width)
         outputs = evaluate_many(self.circuit, inputs).reshape(len(words), len(self.positions), -1)
         return [tuple(map(self._answer, row)) for row in outputs]
 
     def _answer(self, flags: Bits) -> str | None:
-        said = [output for output, flag in zip(self.model.weights.outputs, flags, strict=True) if flag]
-        return said[0] if len(said) == 1 else None
+        predicted = [output for output, flag in zip(self.model.weights.outputs, flags, strict=True) if flag]
+        return predicted[0] if len(predicted) == 1 else None
 
     def expected(self, words: Sequence[Sequence[str]]) -> list[tuple[str | None, ...]]:
-        """What the transformer says there, by the dense engine."""
+        """Run the transformer on the dense engine: its prediction at every requested position."""
         engine = DenseEngine(self.model.weights, self.arithmetic)
         prompts = [self.codec.prompt(word) for word in words]
         stream = engine.residual_stream([prompt.tokens for prompt in prompts], prompts[0].length)
@@ -122,7 +123,7 @@ class TransformerCircuit:
         return self.model.weights.outputs[int(best[0])] if len(best) == 1 else None
 
     def disagreements(self, words: Iterable[Sequence[str]] | None = None) -> Iterator[tuple[str, ...]]:
-        """The words on which the circuit does not say what the transformer does; of all words, or of these."""
+        """Yield the words on which the circuit and the transformer differ, among all words or the given ones."""
         every = product(self.codec.alphabet, repeat=self.length) if words is None else map(tuple, words)
         for batch in _batches(every):
             pairs = zip(batch, self.answers(batch), self.expected(batch), strict=True)
@@ -144,39 +145,39 @@ def to_circuit(
     tell: Tell = nobody,
     yes: bool = False,
 ) -> TransformerCircuit:
-    """The threshold circuit that says what a transformer says on words of length n.
+    """Convert a transformer to the threshold circuit that computes its predictions on words of length n.
 
     Args:
         model: The model.
         n: The length of the words.
         numbers: The fixed-point arithmetic, "fixed:B" or "fixed:B:C".
-        positions: At which positions of the prompt to answer; by default at all of them. The last one is -1.
-        tell: Is told how far it is.
-        yes: Whether to go on, even if it takes more than ten minutes or half of the free memory.
+        positions: Positions of the prompt whose predictions are outputs; -1 is the last one. Default: all.
+        tell: Progress callback.
+        yes: Whether to proceed even if the estimate exceeds ten minutes or half of the free memory.
 
     Raises:
-        UsageError: If the model goes on token by token, or the arithmetic is another.
-        ConstructionError: If a prompt does not hold the symbols one by one, or the circuit becomes too large.
+        UsageError: If the model is autoregressive, or the arithmetic is not fixed point.
+        ConstructionError: If a token of the prompt depends on several symbols, or the circuit becomes too large.
         PrecisionError: If a weight is not in F_b.
-        EffortError: If it takes too long, or too much memory, and ``yes`` is not given.
+        EffortError: If the estimate exceeds ten minutes or half of the free memory and ``yes`` is False.
     """
     if isinstance(model.codec, DecoderCodec):
         raise UsageError(
-            f"{model.name!r} goes on token by token, and a circuit is one pass: it could say the first token only",
-            hint="give it a source that is answered at once: a formula, a program without rules, a circuit or a graph",
+            f"{model.name!r} is autoregressive; a circuit is one forward pass and computes only the first token",
+            hint="use a source whose model is an encoder: a formula, a program without rules, a circuit or a graph",
         )
-    model.weights.require_no_root("fixed point does not have it: a root is rounded before or after the division")
+    model.weights.require_no_root("fixed point does not define it: a root is rounded before or after the division")
     fixed = arithmetic(numbers)
     if not isinstance(fixed, Fixed):
         raise UsageError(f"a circuit computes in fixed point, not in {fixed.name}", hint="for example fixed:8")
-    DenseEngine(model.weights, fixed)  # says so if a weight is not there
+    DenseEngine(model.weights, fixed)  # raises PrecisionError if a weight is not in F_b
     with consent(yes):
         allow_circuit(model.weights, n, lambda size: _made(model, size, fixed, None, nobody).wires)
         return _made(model, n, fixed, positions, tell)
 
 
 def _made(model: Model, n: int, fixed: Fixed, positions: Sequence[int] | None, tell: Tell) -> TransformerCircuit:
-    """The circuit itself."""
+    """Build the circuit, without an estimate."""
     prompt, choices = _choices(model.codec, n)
     alphabet = model.codec.alphabet
     wide = ceil_log2(len(alphabet))
@@ -191,11 +192,11 @@ def _made(model: Model, n: int, fixed: Fixed, positions: Sequence[int] | None, t
 
 
 Choices = str | tuple[int, dict[str, str]]
-"""The token that always stands at a position, or which symbol of the word decides, and the token for each."""
+"""The constant token of a position; or the index of the symbol that determines it, and the token for each symbol."""
 
 
 def _choices(codec: Codec[Source], n: int) -> tuple[Prompt, list[Choices]]:
-    """What stands at every position of a prompt, found out by changing a word symbol by symbol."""
+    """Find the tokens of every position of a prompt by changing a word symbol by symbol."""
     first = codec.alphabet[0]
     prompt = codec.prompt((first,) * n)
     choices: list[Choices] = list(prompt.tokens)
@@ -218,7 +219,7 @@ def _choices(codec: Codec[Source], n: int) -> tuple[Prompt, list[Choices]]:
 
 
 def _slot(wires: Wires, alphabet: Sequence[str], choice: Choices) -> Slot:
-    """The wires that say which token stands at a position."""
+    """Build the wires that indicate which token is at a position."""
     if isinstance(choice, str):
         return {choice: TRUE}
     i, tokens = choice
@@ -232,7 +233,7 @@ def _slot(wires: Wires, alphabet: Sequence[str], choice: Choices) -> Slot:
 
 
 def _literals(wires: Wires, start: int, wide: int, code: int) -> Iterator[int]:
-    """The wires that are all true for a code."""
+    """Yield the literals whose conjunction recognises a code."""
     for k in range(wide):
         wire = wires.input(start + k)
         yield wire if code >> wide - 1 - k & 1 else wires.opposite(wire)

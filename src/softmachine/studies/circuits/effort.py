@@ -1,7 +1,7 @@
-"""What a circuit will take: those for shorter words are made first, and grow by a power of the length.
+"""Cost estimate of a circuit, extrapolated from circuits for shorter words by a power of the length.
 
-The power is a guess from two lengths: how many values a number takes depends on the model. Time is that of this
-process, so that what others do meanwhile is not taken for the circuit's.
+The power is estimated from two lengths: how many values a number takes depends on the model. Process time is measured,
+so the load of the machine does not distort the estimate.
 """
 
 from __future__ import annotations
@@ -16,26 +16,26 @@ from softmachine.support.text import many
 from softmachine.transformer.weights import Transformer
 
 SHORT = 8
-"""Circuits for words up to this length are made without further ado."""
+"""Circuits for words up to this length are built without an estimate."""
 ENOUGH = 0.04
-"""A circuit that took so many seconds is large enough to judge by."""
+"""Build time in seconds from which a circuit is large enough to extrapolate from."""
 LEAST, MOST = 2.0, 5.0
-"""The power is between these: attention looks at all pairs."""
+"""Bounds of the power: attention compares all pairs of positions."""
 LAYER, LAYER_BYTES = 1e-3, 1_000
-"""What a layer takes at least: seconds and bytes, about."""
+"""Approximate minimum cost of a layer: seconds and bytes."""
 WIRE_BYTES = 200
 
 
 def allow_circuit(transformer: Transformer, n: int, wires: Callable[[int], int]) -> None:
-    """Go on with the circuit of a transformer for words of length n.
+    """Require that the circuit of a transformer for words of length n is affordable.
 
     Args:
         transformer: The weights.
         n: The length.
-        wires: Makes a circuit for words of some length and says how many wires it has.
+        wires: Builds a circuit for words of a given length and returns its number of wires.
 
     Raises:
-        EffortError: If it takes too long, or too much memory, and nobody said yes.
+        EffortError: If the estimate exceeds ten minutes or half of the free memory, without consent.
     """
     depth = transformer.depth(n)
     allow(Estimate(f"a circuit of {many(depth, 'layer')}", depth * LAYER, depth * LAYER_BYTES))
@@ -43,15 +43,15 @@ def allow_circuit(transformer: Transformer, n: int, wires: Callable[[int], int])
         return
     try:
         size, seconds, found, power = _tried(wires, n // 2)
-    except SoftmachineError:  # such as a model that reads words of one length only
+    except SoftmachineError:  # such as a model that accepts words of one length only
         return
     more = (n / size) ** power
     estimate = Estimate(f"a circuit for words of {many(n, 'symbol')}", seconds * more, found * more * WIRE_BYTES)
-    allow(estimate, hint="ask for the circuit for shorter words")
+    allow(estimate, hint="build the circuit for shorter words")
 
 
 def _tried(wires: Callable[[int], int], most: int) -> tuple[int, float, int, float]:
-    """A length for which the circuit takes a while, how long, its wires, and the power by which that grows."""
+    """Double the length until the circuit is large enough; return the length, the seconds, the wires and the power."""
     size, before, power = 1, 0.0, LEAST
     while True:
         began = time.process_time()

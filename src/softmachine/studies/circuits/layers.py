@@ -1,4 +1,4 @@
-"""A transformer in F_b, position by position and number by number, on the wires of a circuit."""
+"""Layers of a fixed-point transformer on the wires of a circuit: one number per position and coordinate."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ from softmachine.transformer.features import Feature
 from softmachine.transformer.weights import AffineMap, FeedForward, Head, Layer, Transformer
 
 Slot = Mapping[str, int]
-"""What stands at a position: for every token that may, the wire that says whether it does."""
+"""The token at a position: for every possible token, the wire that is true if it is there."""
 Stream = list[list[Number]]
 
 
 class Unrolled:
-    """The numbers that a transformer computes on one length of input.
+    """Forward pass of a transformer on wires, for one input length.
 
     Args:
         transformer: The model.
         wires: The circuit.
         bits: b.
         attention_bits: b', the precision inside attention.
-        length: n, for models that use it.
+        length: n, for models that depend on it.
     """
 
     def __init__(
@@ -40,14 +40,14 @@ class Unrolled:
         self.length = length
 
     def logits(self, slots: Sequence[Slot], tell: Tell = nobody) -> Stream:
-        """The logits at every position."""
+        """Compute the logits at every position."""
         stream = [self.embedded(i, slot) for i, slot in enumerate(slots)]
-        for layer in told(list(self.transformer.unrolled(self.length)), "making gates: layer", tell):
+        for layer in told(list(self.transformer.unrolled(self.length)), "building gates: layer", tell):
             stream = self.layer(layer, stream)
         return [self.affine(self.transformer.unembedding, x) for x in stream]
 
     def winners(self, logits: Sequence[Number]) -> list[int]:
-        """For each logit the wire that says whether it is the only largest one."""
+        """Return for each logit the wire that is true if it is the unique maximum."""
         found = []
         for k, number in enumerate(logits):
             others = (other for j, other in enumerate(logits) if j != k)
@@ -55,7 +55,7 @@ class Unrolled:
         return found
 
     def embedded(self, i: int, slot: Slot) -> list[Number]:
-        """The embedding of the token plus that of the position."""
+        """Add the embedding of the token and that of the position."""
         model = self.transformer
         rows = {token: dict(model.embedding.rows[model.token_index[token]]) for token in slot}
         features = [Number(self.units(feature.at(i, self.length))) for feature in model.features]
@@ -72,11 +72,11 @@ class Unrolled:
         return stream
 
     def units(self, number: Fraction) -> int:
-        """The nearest number of F_b."""
+        """Round to the nearest number of F_b, in its units."""
         return self.outer.grid.format.units(number)
 
     def affine(self, affine: AffineMap, x: Sequence[Number]) -> list[Number]:
-        """W x + b: the products from left to right, then the constant."""
+        """Compute W x + b: the products from left to right, then the constant."""
         found = []
         for row, constant in zip(affine.weight.rows, affine.bias, strict=True):
             products = [self.outer.scaled(x[c], self.units(weight)) for c, weight in row]
@@ -84,14 +84,14 @@ class Unrolled:
         return found
 
     def layer(self, layer: Layer, stream: Stream) -> Stream:
-        """Attention, then the feed-forward network, each added to the stream."""
+        """Apply attention, then the feed-forward network, each added to the stream."""
         if layer.heads:
             retrieved = [self.head(head, stream) for head in layer.heads]
             stream = [self.attended(layer, x, [part[i] for part in retrieved]) for i, x in enumerate(stream)]
         return [self.fed(layer.feed_forward, x) for x in stream]
 
     def attended(self, layer: Layer, x: Sequence[Number], found: Sequence[Sequence[Number]]) -> list[Number]:
-        """The stream at a position plus what all heads add to it."""
+        """Add the outputs of all heads to the stream at a position."""
         result = []
         for c, old in enumerate(x):
             terms = [
@@ -103,7 +103,7 @@ class Unrolled:
         return result
 
     def fed(self, forward: FeedForward, x: Sequence[Number]) -> list[Number]:
-        """The stream at a position plus what the feed-forward network adds to it."""
+        """Add the output of the feed-forward network to the stream at a position."""
         units = zip(self.affine(forward.first, x), forward.activations, strict=True)
         activated = {"relu": self.outer.rectified, "step": self.outer.stepped, "norm": self.outer.signed}
         hidden = [activated[kind](u) for u, kind in units]
@@ -111,7 +111,7 @@ class Unrolled:
         return [self.outer.total([old, new]) for old, new in zip(x, added, strict=True)]
 
     def head(self, head: Head, stream: Stream) -> Stream:
-        """What a head retrieves at every position."""
+        """Compute the attention output of a head at every position."""
         queries, keys, values = ([self.affine(part, x) for x in stream] for part in (head.query, head.key, head.value))
         wide = [[self.outer.widened(number, self.inner) for number in row] for row in values]
         found = []
@@ -122,13 +122,13 @@ class Unrolled:
         return found
 
     def score(self, head: Head, query: Sequence[Number], key: Sequence[Number], pair: tuple[int, int]) -> Number:
-        """The inner product of query and key, and the bias of their positions."""
+        """Compute the inner product of query and key plus the bias of their positions."""
         products = [self.outer.product(q, k) for q, k in zip(query, key, strict=True)]
         bias = [] if head.bias is None else [Number(self.units(head.bias.at(*pair)))]
         return self.outer.total([*products, *bias])
 
     def mean(self, head: Head, i: int, scores: Sequence[Number], values: Sequence[Sequence[Number]]) -> list[Number]:
-        """The weighted mean of the values at the keys that are seen, by one division."""
+        """Compute the weighted mean of the values at the visible keys, with one division."""
         if not scores:
             return [Number(0)] * len(head.value.bias)
         if head.weighting.hard:
@@ -140,13 +140,13 @@ class Unrolled:
             powers = self.powers(head, i, scores)
             total = self.inner.total(powers)
             terms = [[self.inner.product(e, v) for v in row] for e, row in zip(powers, values, strict=True)]
-        if not total.known:  # some key is maximal, so that its weight of 1 is in the sum
+        if not total.known:  # a maximal key has weight 1, so the sum is at least 1
             total = self.numbers.within(total, low=self.inner.one.constant)
         numerators = [self.inner.total(column) for column in zip(*terms, strict=True)]
         return [self.inner.quotient(numerator, total, self.outer) for numerator in numerators]
 
     def maximal(self, scores: Sequence[Number], choice: Choice) -> list[int]:
-        """For each key the wire that says whether it is chosen."""
+        """Return for each key the wire that is true if hard attention selects it."""
         bounds = [self.numbers.bounds(score) for score in scores]
         floor = max(low for low, _ in bounds)
         rivals = dict.fromkeys(score for score, (_, high) in zip(scores, bounds, strict=True) if high >= floor)
@@ -158,11 +158,11 @@ class Unrolled:
         return first if choice is Choice.LEFTMOST else first[::-1]
 
     def _above(self, score: Number, rivals: Iterable[Number]) -> int:
-        """Whether a score is at least each of others."""
+        """Return the wire that is true if a score is at least each of the others."""
         return self.wires.every([self.numbers.at_least(score - other, 0) for other in rivals if other != score])
 
     def powers(self, head: Head, i: int, scores: Sequence[Number]) -> list[Number]:
-        """The exponentials exp(scale · (score - maximum))."""
+        """Compute the exponentials exp(scale · (score - maximum))."""
         wide = [self.outer.widened(score, self.inner) for score in scores]
         top = self.numbers.largest(wide)
         scale = head.weighting.scale

@@ -1,11 +1,11 @@
-"""Numbers on wires: affine combinations of bits, and thermometers.
+"""Integers on wires: affine combinations of bits, and thermometer codes.
 
-A number is a constant plus a weight for each wire that is true. Sums and integer multiples are free, and what cancels
-is gone. Where more is needed, a number becomes a *thermometer*: for each value v that it can have, a wire that says
-whether it is at least v. Such a wire is one threshold gate, since it compares a sum of bits with a constant; and any
-monotone function of a thermometer, such as rounding, saturation, ReLU or the exponential, is the same wires read
-differently. A number of F_b has at most 2²ᵇ⁺¹ values, polynomially many if b is logarithmic: this is how threshold
-circuits of constant depth and polynomial size compute with them.
+A number is a constant plus the weights of the true wires. Sums and integer multiples need no gates, and terms that
+cancel vanish. For other operations a number becomes a *thermometer code*: for each possible value v, a wire that is
+true if the number is at least v. Such a wire is one threshold gate, since it compares a sum of bits with a constant;
+and any monotone function of a thermometer code, such as rounding, saturation, ReLU or the exponential, reuses the same
+wires with other values. A number of F_b has at most 2²ᵇ⁺¹ values, polynomially many if b is logarithmic: hence
+threshold circuits of constant depth and polynomial size compute with them.
 """
 
 from __future__ import annotations
@@ -19,19 +19,19 @@ from softmachine.studies.circuits.wires import FALSE, TRUE, Wires
 from softmachine.support.errors import ConstructionError
 
 MOST_VALUES = 1 << 15
-"""A number with more values is not made a thermometer."""
+"""Maximum number of values of a thermometer code."""
 
 
 @dataclass(frozen=True)
 class Number:
-    """A constant plus the weights of the true wires; in units of the grid."""
+    """A constant plus the weights of the true wires, in fixed-point units."""
 
     constant: int
     weights: tuple[tuple[int, int], ...] = ()
 
     @property
     def known(self) -> bool:
-        """Whether it is the same for all inputs."""
+        """Whether the number is the same for all inputs."""
         return not self.weights
 
     def __add__(self, other: Number) -> Number:
@@ -51,13 +51,13 @@ class Number:
 
 @dataclass(frozen=True)
 class Thermometer:
-    """All values that a number can have, from the least on, and for each after it whether the number is that large."""
+    """All possible values of a number in ascending order, and for each but the first the wire "at least this"."""
 
     values: tuple[int, ...]
     wires: tuple[int, ...]
 
     def at_least(self, value: int) -> int:
-        """Whether the number is at least this."""
+        """Return the wire that is true if the number is at least this."""
         place = bisect_left(self.values, value)
         if place == 0:
             return TRUE
@@ -65,10 +65,10 @@ class Thermometer:
 
 
 class Numbers:
-    """What can be done with numbers on the wires of a circuit.
+    """Operations on numbers on the wires of a circuit.
 
-    Wires that are known to imply one another, since they belong to a thermometer, are remembered as chains: so the
-    values that a sum of them can have are few.
+    Wires of a thermometer code imply one another; they are recorded as chains, which keeps the number of possible
+    values of their sums small.
     """
 
     def __init__(self, wires: Wires) -> None:
@@ -78,14 +78,14 @@ class Numbers:
         self._thermometers: dict[Number, Thermometer] = {}
 
     def bit(self, wire: int, value: int) -> Number:
-        """The value where the wire is true, else 0."""
+        """Return the value where the wire is true, else 0."""
         if wire in (FALSE, TRUE):
             return Number(value if wire == TRUE else 0)
         base, plain = self.wires.positive(wire)
         return Number(0, ((base, value),)) if plain else Number(value, ((base, -value),))
 
     def bounds(self, number: Number) -> tuple[int, int]:
-        """Numbers that it is never below or above."""
+        """Return a lower and an upper bound of a number."""
         if number.known:
             return number.constant, number.constant
         constant, chains = self._grouped(number)
@@ -93,10 +93,10 @@ class Numbers:
         return constant + sum(map(min, states)), constant + sum(map(max, states))
 
     def rising(self, number: Number) -> Number:
-        """The same number, as a least value and what wires add to it.
+        """Rewrite a number as its minimum plus nonnegative weights.
 
-        Wires of a thermometer with weights of both signs, such as those of 0, 2, 0, look as if the number could be
-        less than it can. A sum of many of these would compare with a threshold that grows with the number of terms.
+        If the wires of a thermometer code have weights of both signs, as for the values 0, 2, 0, the apparent minimum
+        is too small. A sum of many such numbers would need a threshold that grows with the number of terms.
         """
         apart = number.constant + sum(min(weight, 0) for _, weight in number.weights)
         if apart == self.bounds(number)[0]:
@@ -105,7 +105,7 @@ class Numbers:
         return self.number(thermometer.values, thermometer.wires)
 
     def values(self, number: Number) -> list[int]:
-        """All values that it can have, and perhaps some that it cannot, in order."""
+        """Return a sorted superset of the possible values of a number."""
         constant, chains = self._grouped(number)
         found = {constant}
         for chain in chains:
@@ -118,11 +118,11 @@ class Numbers:
         return sorted(found)
 
     def at_least(self, number: Number, value: int) -> int:
-        """Whether a number is at least a value."""
+        """Return the wire that is true if a number is at least a value."""
         return self._reaching(number, [value])[0]
 
     def _reaching(self, number: Number, values: Sequence[int]) -> list[int]:
-        """For each value whether a number is at least that."""
+        """Return for each value the wire that is true if a number is at least that."""
         constant, chains = self._grouped(number)
         if len(chains) == 1:
             literals, states = [literal for literal, _ in chains[0]], [constant + s for s in _states(chains[0])]
@@ -130,14 +130,14 @@ class Numbers:
         return self.wires.thresholds(number.weights, [value - number.constant for value in values])
 
     def thermometer(self, number: Number) -> Thermometer:
-        """The number as a thermometer."""
+        """Convert a number to a thermometer code."""
         if number not in self._thermometers:
             values = self.values(number)
             self._thermometers[number] = _trimmed(values, self._reaching(number, values[1:]))
         return self._thermometers[number]
 
     def number(self, values: Sequence[int], wires: Sequence[int]) -> Number:
-        """The number of a thermometer."""
+        """Convert a thermometer code to a number."""
         thermometer = _trimmed(values, wires)
         self._remember(thermometer.wires)
         constant = thermometer.values[0]
@@ -151,7 +151,7 @@ class Numbers:
         return found
 
     def mapped(self, number: Number, function: Callable[[int], int]) -> Number:
-        """A function of a number."""
+        """Apply a function to a number."""
         if number.known:
             return Number(function(number.constant))
         thermometer = self.thermometer(number)
@@ -160,12 +160,12 @@ class Numbers:
         return self.number(values, self._images(thermometer.wires, images, values[1:]))
 
     def within(self, number: Number, low: int | None = None, high: int | None = None) -> Number:
-        """The number, which is known for other reasons not to be below or above."""
+        """Restrict the values of a number that is known to lie between two bounds."""
         values = [v for v in self.values(number) if (low is None or v >= low) and (high is None or v <= high)]
         return self.number(values, self._reaching(number, values[1:]))
 
     def gated(self, wire: int, number: Number) -> Number:
-        """The number where the wire is true, else 0."""
+        """Return the number where the wire is true, else 0."""
         if number.known:
             return self.bit(wire, number.constant)
         if wire in (FALSE, TRUE):
@@ -182,13 +182,13 @@ class Numbers:
         return self.number(values, wires)
 
     def chosen(self, number: Number, functions: Mapping[int, Thermometer], *, falling: bool = False) -> Number:
-        """The number that a thermometer shows, which one being given by the value of another number.
+        """Select one of several thermometer codes by the value of a number (multiplexer).
 
         Args:
-            number: The number that chooses.
-            functions: For each of its values a thermometer.
-            falling: Whether larger values choose smaller numbers. Then it is enough to ask whether the value is not
-                above one whose thermometer shows enough.
+            number: The selector.
+            functions: A thermometer code for each value of the selector.
+            falling: Whether larger selectors select smaller numbers. Then one comparison per stretch suffices: that
+                the selector is not above its end.
         """
         thermometer = self.thermometer(number)
         shown = [functions[value] for value in thermometer.values]
@@ -203,7 +203,7 @@ class Numbers:
         return self.number(values, wires)
 
     def largest(self, numbers: Iterable[Number]) -> Number:
-        """The maximum of numbers."""
+        """Return the maximum of numbers."""
         bounds = {number: self.bounds(number) for number in numbers}
         floor = max(low for low, _ in bounds.values())
         thermometers = [self.thermometer(number) for number, (_, high) in bounds.items() if high >= floor]
@@ -213,7 +213,7 @@ class Numbers:
         return self.number(values, wires)
 
     def _images(self, chain: Sequence[int], images: Sequence[int], values: Sequence[int]) -> list[int]:
-        """For each value whether the image of a chain's state is at least that."""
+        """Return for each value the wire that is true if the image of a chain's state is at least that."""
         if all(before <= after for before, after in pairwise(images)):
             shown = Thermometer(tuple(images), tuple(chain))
             return [shown.at_least(value) for value in values]
@@ -223,25 +223,25 @@ class Numbers:
         return [self._where(chain, [image >= value for image in images]) for value in values]
 
     def _where(self, chain: Sequence[int], flags: Sequence[bool]) -> int:
-        """Whether the state of a chain, which is how many of its wires are true, has a flag."""
+        """Return the wire that is true if the state of a chain (the number of its true wires) has a flag."""
         stretches = [(start, end) for flag, start, end in _stretches(flags) if flag]
         return self.wires.some([self._between(chain, start, end) for start, end in stretches])
 
     def _between(self, chain: Sequence[int], start: int, end: int) -> int:
-        """Whether at least ``start`` and less than ``end`` wires of a chain are true."""
+        """Return the wire that is true if at least ``start`` and less than ``end`` wires of a chain are true."""
         low = TRUE if start == 0 else chain[start - 1]
         high = FALSE if end > len(chain) else chain[end - 1]
         return self.wires.every([low, self.wires.opposite(high)])
 
     def _remember(self, chain: Sequence[int]) -> None:
-        """Note that each of these wires implies those before it."""
+        """Record that each of these wires implies those before it."""
         new = [pair for pair in map(self.wires.positive, chain) if pair[0] not in self._chain]
         for index, (base, plain) in enumerate(new):
             self._chain[base] = (self._chains, index, plain)
         self._chains += 1
 
     def _grouped(self, number: Number) -> tuple[int, list[list[tuple[int, int]]]]:
-        """The number as a constant and chains of wires with their weights, each wire implying those before it."""
+        """Decompose a number into a constant and chains of weighted wires, each wire implying those before it."""
         constant = number.constant
         groups: dict[int, list[tuple[int, int, int]]] = {}
         for base, weight in number.weights:
@@ -253,7 +253,7 @@ class Numbers:
 
 
 def _stretches(items: Iterable[int]) -> Iterator[tuple[int, int, int]]:
-    """Equal items that stand side by side: the item, where the stretch starts, and where it has ended."""
+    """Yield the runs of equal items: the item, the start and the end of the run."""
     start = 0
     for item, group in groupby(items):
         end = start + sum(1 for _ in group)
@@ -262,7 +262,7 @@ def _stretches(items: Iterable[int]) -> Iterator[tuple[int, int, int]]:
 
 
 def _states(chain: Sequence[tuple[int, int]]) -> list[int]:
-    """What a chain adds to a number, if none, one, two … of its wires are true."""
+    """Return the contribution of a chain to a number if 0, 1, 2, … of its wires are true."""
     found = [0]
     for _, weight in chain:
         found.append(found[-1] + weight)
@@ -270,12 +270,12 @@ def _states(chain: Sequence[tuple[int, int]]) -> list[int]:
 
 
 def _trimmed(values: Sequence[int], wires: Sequence[int]) -> Thermometer:
-    """A thermometer without the values that constant or repeated wires rule out."""
+    """Build a thermometer code without the values that constant or repeated wires exclude."""
     low = max((place + 1 for place, wire in enumerate(wires) if wire == TRUE), default=0)
     high = min((place for place, wire in enumerate(wires) if wire == FALSE), default=len(wires))
     kept: dict[int, int] = {}
     for place in range(low, high):
-        if wires[place] in kept:  # then all wires since are the same
+        if wires[place] in kept:  # all wires in between are equal
             while next(reversed(kept)) != wires[place]:
                 kept.popitem()
         kept[wires[place]] = values[place + 1]

@@ -1,4 +1,4 @@
-"""Wires of a circuit in the making: equal gates are made once, and gates that constants decide are not made at all."""
+"""Circuit builder with structural hashing and constant propagation."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from softmachine.languages.circuit.circuit import MOST_GATES
 from softmachine.support.errors import ConstructionError
 
 FALSE, TRUE = 0, 1
-"""The constants; every other wire is a number from 2 on."""
+"""The constants; all other wires are numbered from 2."""
 MOST_WIRES = 1 << 20
 COUNTABLE = 10**15
-"""A larger number is not spelled out."""
+"""Larger numbers are printed as powers of two."""
 MOST_ARGUMENTS = 1 << 16
-"""Gates with more arguments, repetitions counted, are not made."""
+"""Maximum number of arguments of a gate, with multiplicity."""
 _SMALLER = "use a smaller precision or shorter inputs"
 
 Key = tuple[GateKind, tuple[tuple[int, int], ...], int]
 
 
 class Wires:
-    """Gates AND, OR, NOT and THR over inputs, without repetitions.
+    """Gates AND, OR, NOT and THR over inputs, structurally hashed.
 
     Args:
         inputs: The names of the inputs; their wires are 2, 3, ….
@@ -36,31 +36,31 @@ class Wires:
         self._opposite: dict[int, int] = {FALSE: TRUE, TRUE: FALSE}
 
     def input(self, index: int) -> int:
-        """The wire of an input."""
+        """Return the wire of an input."""
         return 2 + index
 
     def opposite(self, wire: int) -> int:
-        """NOT."""
+        """Return the negation of a wire (NOT)."""
         if wire not in self._opposite:
             found = self._gate(GateKind.NOT, {wire: 1})
             self._opposite[wire], self._opposite[found] = found, wire
         return self._opposite[wire]
 
     def positive(self, wire: int) -> tuple[int, bool]:
-        """The wire and True, or what it is the opposite of and False."""
+        """Split a literal: the wire and True, or the negated wire and False."""
         kind = self._gates.get(wire)
         return (wire, True) if kind is None or kind[0] is not GateKind.NOT else (self._opposite[wire], False)
 
     def every(self, wires: Iterable[int]) -> int:
-        """AND."""
+        """Return the conjunction of wires (AND)."""
         return self._joined(GateKind.AND, wires, TRUE)
 
     def some(self, wires: Iterable[int]) -> int:
-        """OR."""
+        """Return the disjunction of wires (OR)."""
         return self._joined(GateKind.OR, wires, FALSE)
 
     def _joined(self, kind: GateKind, wires: Iterable[int], neutral: int) -> int:
-        """AND or OR, for which one constant changes nothing, and the other decides."""
+        """Build AND or OR, given its neutral constant; the other constant is absorbing."""
         found, deciding = set(wires) - {neutral}, self._opposite[neutral]
         if deciding in found or any(self._opposite.get(wire) in found for wire in found):
             return deciding
@@ -69,10 +69,10 @@ class Wires:
         return self._gate(kind, dict.fromkeys(found, 1))
 
     def thresholds(self, weights: Iterable[tuple[int, int]], leasts: Iterable[int]) -> list[int]:
-        """For each threshold whether the weights of the true wires sum up to at least so much.
+        """Return for each threshold the wire that is true if the weights of the true wires sum to at least that.
 
         Args:
-            weights: Pairs of a wire, no constant and each once, and its weight, which may be negative.
+            weights: Pairs of a wire and its weight, which may be negative; the wires are distinct and not constants.
             leasts: The thresholds.
         """
         sizes: dict[int, int] = {}
@@ -105,13 +105,15 @@ class Wires:
         key = (kind, tuple(sorted(arguments.items())), least)
         if key not in self._made:
             if len(self._made) >= MOST_WIRES:
-                raise ConstructionError(f"the circuit has more than {MOST_WIRES:,} gates in the making", hint=_SMALLER)
+                raise ConstructionError(
+                    f"the circuit has more than {MOST_WIRES:,} gates before simplification", hint=_SMALLER
+                )
             wire = 2 + len(self.inputs) + len(self._made)
             self._made[key], self._gates[wire] = wire, key
         return self._made[key]
 
     def circuit(self, name: str, outputs: Sequence[tuple[str, int]]) -> Circuit:
-        """The circuit that computes these wires under these names, and what they need."""
+        """Return the circuit that computes the named outputs; other gates are omitted."""
         needed = self._needed([wire for _, wire in outputs])
         if len(needed) + len(outputs) + 2 > MOST_GATES:
             raise ConstructionError(
@@ -142,10 +144,11 @@ class Wires:
 
 
 def _reduced(weights: dict[int, int], least: int) -> tuple[dict[int, int], int]:
-    """The same threshold with smaller weights and fewer wires.
+    """Reduce a threshold to an equivalent one with smaller weights and fewer wires.
 
-    No weight needs to be above the threshold; common factors cancel. If the large weights have a common factor g and
-    the small ones together do not fill what the largest multiple of g below the threshold lacks, they do not matter.
+    Weights are clipped to the threshold; common factors cancel. If the large weights have a common factor g and the sum
+    of the small ones is less than the distance from the largest multiple of g below the threshold to the threshold, the
+    small ones are irrelevant.
     """
     order = sorted(weights.items(), key=lambda item: item[1])
     sizes = [min(weight, least) for _, weight in order]

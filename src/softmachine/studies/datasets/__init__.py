@@ -1,4 +1,4 @@
-"""Data sets: words of a source, each with its trace, output, verdict and split. No weights are needed for that."""
+"""Data sets: words of a source, each with its trace, output, verdict and split; computed without weights."""
 
 from softmachine.engines.inputs.constraints import Wishes
 from softmachine.engines.inputs.row import Row

@@ -1,4 +1,4 @@
-"""A data set: which words, what they should be like, and how they are split; rows come when it is iterated over."""
+"""Data set of a source: which words, their constraints and split; iteration generates the rows."""
 
 from __future__ import annotations
 
@@ -24,28 +24,28 @@ from softmachine.support.text import many
 from softmachine.theorems.codec import Codec
 
 MOST_WORDS = 1 << 20
-"""All words are asked for only if there are not more."""
+"""Maximum number of words that are enumerated; more require a sample."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Dataset:
-    """Rows of a source: iterate over it for them, as often as you like, or :meth:`save` them to a file.
+    """Rows of a source: iterate over it, any number of times, or :meth:`save` it to a file.
 
     Args:
-        codec: How words become prompts and traces.
-        bins: Ranges of lengths that words have.
-        split: Which word belongs to which part.
-        sample: So many different random words of each range; None for every word.
-        seed: Which random words.
-        wishes: What the words should be like.
-        max_steps: How many steps a run may take.
-        positions: How many positions a context of a decoder may have; None if they are not limited.
-        skip_unfinished: Whether words are left out whose runs do not end; else they are refused.
-        fewer: Whether a smaller sample will do where no more words are found; else that is refused.
-        notes: What every answer from the model has to say whose tokens these are.
+        codec: Converts words to prompts and traces.
+        bins: Ranges of word lengths.
+        split: Assigns words to parts.
+        sample: Number of distinct random words of each range; None for every word.
+        seed: Seed of the random words.
+        wishes: Constraints on the words.
+        max_steps: Maximum number of steps of a run.
+        positions: Maximum number of positions of a decoder's context; None if unlimited.
+        skip_unfinished: Whether words whose runs do not halt are omitted; otherwise they raise an error.
+        fewer: Whether a smaller sample is accepted if no more words are found; otherwise that raises an error.
+        notes: Notes of the model whose tokens these are, repeated with every result.
 
     Raises:
-        UsageError: If there are no such words, too many to write all, or some that belong to no part.
+        UsageError: If there are no such words, too many to enumerate, or words that belong to no part.
     """
 
     codec: Codec[Source]
@@ -62,22 +62,24 @@ class Dataset:
 
     def __post_init__(self) -> None:
         if any(one[-1] >= other[0] for one, other in pairwise(sorted(self.bins, key=lambda each: each[0]))):
-            raise UsageError("some lengths are asked for twice")
+            raise UsageError("the ranges of lengths overlap")
         for lengths in self.bins:
             self.split.require(lengths)
             if self.sample is None and self._count(lengths) > MOST_WORDS:
                 raise UsageError(
                     f"there are more than {MOST_WORDS:,} words of length {spelled(lengths)}",
-                    hint="ask for a sample, so many random words of a length",
+                    hint="use a sample: N random words of a length",
                 )
         if self.sample is None and self.wishes.long_traces:
-            raise UsageError("a share of long traces is for samples", hint="ask for so many random words of a length")
+            raise UsageError(
+                "a share of long traces requires a sample", hint="use a sample: N random words of a length"
+            )
         if self.sample is not None and self.wishes.near_misses and self.sample % 2:
             raise UsageError(f"near misses come in pairs: {self.sample} is odd", hint=Remedy(sample=self.sample + 1))
 
     @property
     def total(self) -> int | float:
-        """How many rows there are; infinite, if that is not known beforehand."""
+        """The number of rows; infinite if unknown in advance."""
         if self.sample is not None:
             return self.sample * len(self.bins)
         return math.inf if self.wishes else self._count(self.bins[0])
@@ -86,8 +88,8 @@ class Dataset:
         """The rows.
 
         Raises:
-            UsageError: If a run does not end, or not all that is wished for is found; rows that were handed out till
-                then do not make up the data set.
+            UsageError: If a run does not halt, or the constraints cannot be met; the rows yielded before are not a
+                complete data set.
         """
         return self._rows(self._judge())
 
@@ -99,23 +101,23 @@ class Dataset:
         advance: Callable[[], None] = lambda: None,
         yes: bool = False,
     ) -> Written:
-        """Write the rows to a file; how is told by its ending.
+        """Write the rows to a file, in the format of its extension.
 
         Args:
-            file: Where to: .jsonl, .csv or .parquet.
-            force: Whether a file that is there is replaced.
-            advance: Is called after every row.
-            yes: Whether to go on, even if it takes more than ten minutes.
+            file: The file: .jsonl, .csv or .parquet.
+            force: Whether an existing file is replaced.
+            advance: Called after every row.
+            yes: Whether to proceed even if the estimate exceeds ten minutes.
 
         Raises:
-            UsageError: As above, or if the file cannot be written. Then nothing is.
-            EffortError: Soon, if it takes too long and nobody said yes.
+            UsageError: As for iteration, or if the file cannot be written. No file is left behind.
+            EffortError: After the first rows, if the estimate exceeds ten minutes and ``yes`` is False.
         """
         file = Path(file)
         write, judge, written = writer_for(file, force=force), self._judge(), Written(file, self.split.names)
-        total = self.total if math.isfinite(self.total) else 0  # where nobody knows how many there are, there are few
+        total = self.total if math.isfinite(self.total) else 0  # an unknown number is small
         with consent(yes), new_file(file, force=force) as scratch:
-            rows = foreseen(self._rows(judge), total, f"writing {many(int(total), 'row')}", hint="ask for fewer words")
+            rows = foreseen(self._rows(judge), total, f"writing {many(int(total), 'row')}", hint="request fewer words")
             write(written.counted(rows, advance), scratch)
         written.left_out = len(judge.left_out)
         return written
@@ -133,7 +135,7 @@ class Dataset:
                     yield judge.row(judged, self.split.of(judged.word), None if near is judged else near)
 
     def _groups(self, judge: Judge, lengths: range) -> Iterator[Group]:
-        """Words, one by one or in pairs."""
+        """Yield the words, singly or in pairs."""
         chooser = Random(f"{self.seed} {lengths[0]} {lengths[-1]}")
         search = Search(judge, lengths, self.wishes, self.split.of, chooser, whole=self.sample is None)
         if self.sample is not None:
@@ -145,10 +147,10 @@ class Dataset:
         return ((judged,) for judged in map(judge, words_of(self.codec, lengths)) if judged)
 
     def _largest_balance(self, judge: Judge, lengths: range) -> int:
-        """How many words are accepted and rejected, as many of each.
+        """Return the size of the largest balanced set: as many accepted as rejected words.
 
         Raises:
-            UsageError: If there are none of one kind.
+            UsageError: If there are no words with one of the verdicts.
         """
         found = Counter(judged.verdict for judged in map(judge, words_of(self.codec, lengths)) if judged)
         for verdict in ("accept", "reject"):
@@ -163,10 +165,10 @@ class Dataset:
 def bins_of(
     codec: Codec[Source], *, up_to: int | None, sample: int | None, length: int | str | None
 ) -> tuple[range, ...]:
-    """The lengths that are wanted: all up to one, or those that a text like ``20``, ``1-50`` or ``1-50,51-100`` names.
+    """Return the ranges of lengths: all up to ``up_to``, or those of a text like ``20``, ``1-50`` or ``1-50,51-100``.
 
     Raises:
-        UsageError: If it names none, or no input has them.
+        UsageError: If the text is not a list of lengths, or no input has such a length.
     """
     require_choice(up_to=up_to, sample=sample, length=length)
     if sample is None:

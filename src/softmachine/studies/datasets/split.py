@@ -1,7 +1,8 @@
-"""Which part of a data set a word belongs to: by its length, and else by a fraction of all words.
+"""Splits of a data set into parts, by word length or by fractions of all words.
 
-Fractions cut a number between 0 and 1 that is the SHA-256 of the word. So a word's part depends on nothing but the word
-and the rule: what is in ``train`` in one data set is in ``test`` in no other with the same rule, whatever the seed.
+Fractions partition the unit interval; a word belongs to the part that contains its SHA-256, read as a number in [0, 1).
+Its part therefore depends only on the word and the rule: a word in ``train`` of one data set is in ``test`` of no other
+with the same rule, for any seed.
 """
 
 from __future__ import annotations
@@ -17,17 +18,17 @@ from softmachine.support.errors import UsageError
 
 FORM = "write it like train=0.9,test=0.1, or by length, like train=0-50,longer=51-100, or both"
 LONGEST = 1_000_000
-"""Nobody trains on longer words."""
+"""Maximum length of words."""
 _BITS = 64
 
 
 @dataclass(frozen=True)
 class Split:
-    """A rule.
+    """Rule that assigns words to parts.
 
     Args:
-        ranges: Names of parts, and the first and last length of words that belong to them.
-        fractions: Names of parts, and which fraction of all other words belongs to them; together 1, or none.
+        ranges: Names of parts and the range of lengths of their words.
+        fractions: Names of parts and their fraction of all other words; the fractions sum to 1, or there are none.
     """
 
     ranges: tuple[tuple[str, range], ...] = ()
@@ -35,10 +36,10 @@ class Split:
 
     @classmethod
     def parse(cls, text: str) -> Split:
-        """The rule that a text like ``train=0.9,test=0.1,longer=51-100`` describes.
+        """Parse a rule like ``train=0.9,test=0.1,longer=51-100``.
 
         Raises:
-            UsageError: If it describes none.
+            UsageError: If the text is not a rule.
         """
         ranges, fractions = [], []
         for part in text.split(","):
@@ -70,21 +71,21 @@ class Split:
 
     @property
     def _named(self) -> set[int]:
-        """The lengths that have a part of their own."""
+        """The lengths that belong to a range."""
         return {length for _, lengths in self.ranges for length in lengths}
 
     def require(self, lengths: Iterable[int]) -> None:
-        """See that words of these lengths belong somewhere.
+        """Require that words of these lengths belong to a part.
 
         Raises:
-            UsageError: If they do not.
+            UsageError: If a length belongs to no part.
         """
         missing = [] if self.fractions else [length for length in lengths if length not in self._named]
         if missing:
             raise UsageError(f"words of length {missing[0]} belong to no part of the split", hint=FORM)
 
     def of(self, word: Word) -> str:
-        """The part that a word belongs to."""
+        """Return the part that a word belongs to."""
         for name, lengths in self.ranges:
             if len(word) in lengths:
                 return name
@@ -98,16 +99,16 @@ class Split:
 
 
 def lengths_in(text: str) -> range:
-    """The lengths that a text like ``12`` or ``1-50`` means.
+    """Parse a length or a range of lengths, like ``12`` or ``1-50``.
 
     Raises:
-        UsageError: If it means none.
+        UsageError: If the text is not one.
     """
     first, _, last = text.strip().partition("-")
     if not re.fullmatch(r"\d+(-\d+)?", text.strip(), re.ASCII):
         raise UsageError(f"{text!r} is not a length", hint="write N, or A-B, or several with commas")
     if max(len(first), len(last)) > len(str(LONGEST)) or int(last or first) > LONGEST:
-        raise UsageError(f"words have at most {LONGEST:,} symbols, and not {last or first}")
+        raise UsageError(f"words have at most {LONGEST:,} symbols, not {last or first}")
     found = range(int(first), int(last or first) + 1)
     if not found:
         raise UsageError(f"there are no lengths from {first} to {last}")

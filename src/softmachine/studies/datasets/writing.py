@@ -1,4 +1,4 @@
-"""Rows in files: JSONL, CSV or Parquet, as the name of the file ends. The same rows give the same bytes."""
+"""Writers of rows to JSONL, CSV and Parquet files, chosen by extension. The same rows give the same bytes."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from softmachine.support.files import require_new, write
 from softmachine.support.text import many
 
 MOST_TOKENS = 1 << 20
-"""A group of rows of a Parquet file has about so many tokens."""
+"""Approximate number of tokens in a row group of a Parquet file."""
 
 
 class Written:
-    """What was written, counted while rows pass by.
+    """Statistics of a written file, counted while rows are written.
 
     Args:
         path: The file.
@@ -31,12 +31,12 @@ class Written:
     def __init__(self, path: Path, parts: Iterable[str]) -> None:
         self.path = path
         self.rows = self.tokens = self.left_out = 0
-        """How many rows there are, how many tokens in their traces, and how many words were left out."""
+        """Number of rows, of tokens in their traces, and of omitted words."""
         self.verdicts: Counter[str] = Counter()
         self.splits: Counter[str] = Counter(dict.fromkeys(parts, 0))
 
     def counted(self, rows: Iterable[Row], advance: Callable[[], None]) -> Iterator[Row]:
-        """The rows, one by one."""
+        """Yield the rows, counting them."""
         for row in rows:
             self.rows += 1
             self.tokens += len(row.trace)
@@ -46,7 +46,7 @@ class Written:
             advance()
 
     def to_json(self) -> dict[str, object]:
-        """As plain data."""
+        """Return the statistics as JSON-serialisable data."""
         return {**vars(self), "path": str(self.path)}
 
     def __str__(self) -> str:
@@ -60,19 +60,19 @@ class Written:
             f"  traces    {many(self.tokens, 'token')}",
         ]
         if self.left_out:
-            lines.append(f"  left out  {many(self.left_out, 'word')}, because their runs did not end")
+            lines.append(f"  omitted   {many(self.left_out, 'word')}, because their runs did not halt")
         return "\n".join(lines)
 
 
 def writer_for(file: Path, *, force: bool) -> Callable[[Iterable[Row], Path], None]:
-    """What writes rows to such a file.
+    """Return the writer for the extension of a file.
 
     Raises:
-        UsageError: If there is nothing for such a name, the file is there already, or pyarrow is missing.
+        UsageError: If the extension is unknown, the file exists, or pyarrow is missing.
     """
     known = WRITERS.get(file.suffix.lower())
     if known is None:
-        raise UsageError(f"{str(file)!r} does not say what to write", hint=f"let it end in {', '.join(WRITERS)}")
+        raise UsageError(f"{str(file)!r} has no known extension", hint=f"use one of {', '.join(WRITERS)}")
     if known is _parquet and find_spec("pyarrow") is None:
         raise UsageError("Parquet needs pyarrow", hint="pip install 'softmachine[parquet]', or write .jsonl or .csv")
     require_new(file, force=force)
@@ -80,12 +80,12 @@ def writer_for(file: Path, *, force: bool) -> Callable[[Iterable[Row], Path], No
 
 
 def _jsonl(rows: Iterable[Row], file: Path) -> None:
-    """One JSON object per line."""
+    """Write one JSON object per line."""
     write(file, (f"{json.dumps(row.to_json(), ensure_ascii=False)}\n" for row in rows))
 
 
 def _csv(rows: Iterable[Row], file: Path) -> None:
-    """Columns as in JSONL; lists of tokens are JSON in their cells, and a cell is empty where there is nothing."""
+    """Write the columns of JSONL; lists of tokens are JSON in their cells, and missing values are empty cells."""
     values = ([_cell(value) for value in row.to_json().values()] for row in rows)
     table = csv.writer(SimpleNamespace(write=str), lineterminator="\n")  # writerow returns what write returns
     write(file, map(table.writerow, chain([Row.__dataclass_fields__], values)))
@@ -96,7 +96,7 @@ def _cell(value: object) -> object:
 
 
 def _parquet(rows: Iterable[Row], file: Path) -> None:
-    """Tokens are lists of strings."""
+    """Write a Parquet table; tokens are lists of strings."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 

@@ -1,6 +1,6 @@
-"""Learning: is what can be compiled also learned? Small decoders, trained on the traces of any source.
+"""Learning: small decoders trained on the traces of a source, compared with the compiled model.
 
-Every source that is compiled is also a data set with a known algorithm, and has a compiled model beside it. This room
-trains models on the same tokens, and measures where they go on to be right: see ``docs/learning.md``. It needs torch,
-which is imported where it is used.
+Every source defines a data set with a known algorithm and a compiled model. This package trains models on the same
+tokens and measures their generalisation to longer words: see ``docs/learning.md``. It requires torch, which is imported
+where it is used.
 """

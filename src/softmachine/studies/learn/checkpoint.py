@@ -1,8 +1,8 @@
-"""A trained model as a stock checkpoint: a folder that ``LlamaForCausalLM.from_pretrained`` loads, without softmachine.
+"""Export of a trained model as a LLaMA checkpoint that ``LlamaForCausalLM.from_pretrained`` loads without softmachine.
 
-The weights have LLaMA's names already. Without position encoding, rotary positions are stretched until nothing
-rotates (:mod:`softmachine.exports.stock`). Tokens are words between blanks; ``vocabulary.json`` has those of the
-source if they have blanks in them.
+The parameters already have LLaMA's names. Without position encoding, the rotary frequencies are set so low that nothing
+rotates (:mod:`softmachine.exports.stock`). Tokens are separated by spaces; ``vocabulary.json`` contains the original
+tokens, which may contain spaces.
 """
 
 from __future__ import annotations
@@ -22,36 +22,38 @@ from softmachine.support.files import new_folder, recover, write
 
 
 def require_stock(positions: str, precision: str, folder: Path) -> None:
-    """Complain before the training about what cannot be saved as a stock checkpoint.
+    """Require, before training, that the model can be saved as a stock checkpoint.
 
     Raises:
-        UsageError: If LLaMA has no such positions or precision, or the folder is not empty.
+        UsageError: If LLaMA lacks the position encoding or precision, or the folder is not empty.
     """
     if positions not in STOCK or precision != "float32":
         what = f"positions {positions!r}" if positions not in STOCK else f"a precision of {precision}"
-        raise UsageError(f"a stock LLaMA has no {what}", hint=f"save a model with {' or '.join(STOCK)}, in float32")
+        raise UsageError(
+            f"a stock LLaMA does not support {what}", hint=f"save a model with {' or '.join(STOCK)}, in float32"
+        )
     recover(folder)
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise UsageError(f"{folder} exists already", hint="choose another name")
 
 
 def spelled(token: str) -> str:
-    """A token without blanks."""
+    """Replace the whitespace of a token by ``␣``."""
     return re.sub(r"\s", "␣", token)
 
 
 def save_checkpoint(decoder: Decoder, corpus: Corpus, folder: Path) -> None:
-    """Write a model as a stock LLaMA with its tokenizer.
+    """Save a model as a stock LLaMA checkpoint with its tokenizer.
 
     Raises:
-        UsageError: If it cannot be written.
+        UsageError: If the folder cannot be written.
     """
     from safetensors.torch import save
 
     shape = decoder.shape
     require_stock(shape.positions, shape.precision, folder)
     rope = {"rope_type": "default", "rope_theta": BASE}
-    ends = sorted({corpus.index[said[-1]] for each in corpus.everything for _, said in each.segments})
+    ends = sorted({corpus.index[trace[-1]] for each in corpus.everything for _, trace in each.segments})
     config = {
         "architectures": ["LlamaForCausalLM"],
         "model_type": "llama",
@@ -87,10 +89,12 @@ def save_checkpoint(decoder: Decoder, corpus: Corpus, folder: Path) -> None:
 
 
 def _tokenizer(corpus: Corpus) -> dict[str, object]:
-    """Words between blanks are tokens; a word that is none of ours is an error, not a guess."""
+    """Return the tokenizer: tokens are separated by spaces; unknown tokens are errors."""
     names = [spelled(token) for token in corpus.vocabulary]
     if len(set(names)) < len(names):
-        raise UsageError(f"tokens of {corpus.task.name!r} differ in blanks alone, and cannot be spelled without")
+        raise UsageError(
+            f"two tokens of {corpus.task.name!r} differ only in whitespace, which a tokenizer cannot distinguish"
+        )
     return {
         "version": "1.0",
         "truncation": None,

@@ -1,7 +1,7 @@
-"""The compiled model beside a trained one: the same words through it, and what its named variables are.
+"""Compiled baseline of trained models: exact traces on the same words, and probes for its named variables.
 
-Both models speak the same tokens. So the compiled one can be read on what the trained one is tried on, and what it
-stores under a name, at every position, is what the trained one would have to know there.
+Both models use the same tokens. The compiled model therefore runs on the test words of the trained one, and the value
+of each named coordinate, at every position, is a variable that the trained one may represent there.
 """
 
 from __future__ import annotations
@@ -26,34 +26,34 @@ if TYPE_CHECKING:
 
 Array = NDArray[np.float64]
 MOST_POSITIONS = 4_000
-"""A probe is fitted on so many positions at most, and tried on as many."""
+"""Maximum number of positions that a probe is fitted on, and evaluated on."""
 
 
 def compiled_exact(model: Model, examples: Sequence[Example]) -> list[bool]:
-    """For each example whether the compiled model says the whole trace, every score computed, in float64.
+    """Return for each example whether the compiled model emits the whole trace, on the dense engine in float64.
 
-    The dense engine keeps error bounds and refuses what they leave open, so that what it says is what exact numbers
-    would.
+    The dense engine tracks error bounds and refuses undecided comparisons, so its output equals that of exact
+    arithmetic.
     """
     engine = DenseEngine(model.weights)
     return [all(_is_said(engine, model, each, segment) for segment in each.segments) for each in examples]
 
 
 def _is_said(engine: DenseEngine, model: Model, example: Example, segment: Segment) -> bool:
-    prompt, said = segment
+    prompt, trace = segment
     length = model.codec.prompt(example.input).length
-    (answers,) = engine.answers([[*prompt, *said[:-1]]], length)
-    return tuple(answers[len(prompt) - 1 :]) == said
+    (answers,) = engine.answers([[*prompt, *trace[:-1]]], length)
+    return tuple(answers[len(prompt) - 1 :]) == trace
 
 
 @dataclass(frozen=True)
 class Beside:
-    """The compiled model beside trained ones.
+    """Results of the compiled model, for comparison with trained ones.
 
     Args:
-        theorem: The theorem that it was compiled by.
-        shares: For each bin the share of its words whose whole trace it says.
-        probes: How well its variables are read off a trained model; empty if that was not asked for.
+        theorem: The theorem that it was compiled with.
+        shares: For each bin the share of words whose whole trace it emits.
+        probes: R² of probes for its variables in a trained model; empty if not requested.
     """
 
     theorem: str
@@ -61,17 +61,17 @@ class Beside:
     probes: list[Probed]
 
     def to_json(self) -> dict[str, object]:
-        """As plain data."""
+        """Return the results as JSON-serialisable data."""
         return {"theorem": self.theorem, "exact": self.shares, "probes": [each.to_json() for each in self.probes]}
 
     def __str__(self) -> str:
         shares = ", ".join(f"{name} {100 * share:.4g} %" for name, share in self.shares.items())
-        lines = [f"compiled by {self.theorem}, on the same words: {shares} of traces exact"]
+        lines = [f"compiled with {self.theorem}, on the same words: {shares} of traces exact"]
         if self.probes:
             lines += ["", "R² of linear maps from the trained model's layers to the compiled model's variables", ""]
             heads = ["variable", "embedding", *(f"layer {k}" for k in range(1, len(self.probes[0].trained)))]
             rows = [[cut(each.name), *(_figure(*pair) for pair in each.pairs)] for each in self.probes]
-            lines += [aligned([heads, *rows]), "in brackets: of a model with random weights"]
+            lines += [aligned([heads, *rows]), "in parentheses: a model with random weights"]
         return "\n".join(lines)
 
 
@@ -80,19 +80,19 @@ def _figure(trained: float, control: float) -> str:
 
 
 def beside(model: Model, corpus: Corpus, decoder: Decoder | None = None) -> Beside:
-    """The compiled model on the words of all bins, and its variables in a trained one, if that is given."""
+    """Run the compiled model on the words of all bins; if a trained model is given, probe it for the variables."""
     shares = {name: fmean(compiled_exact(model, bin_)) for name, bin_ in corpus.tests.items()}
     return Beside(model.theorem.name, shares, probes(model, decoder, corpus) if decoder else [])
 
 
 @dataclass(frozen=True)
 class Streams:
-    """What two models hold at the same positions.
+    """Activations of both models at the same positions.
 
     Args:
         names: The names of the compiled model's variables.
         variables: Their values: positions × variables.
-        layers: What the trained model's residual stream holds, after the embedding and after every layer.
+        layers: The trained model's residual stream after the embedding and after every layer.
     """
 
     names: tuple[str, ...]
@@ -101,7 +101,7 @@ class Streams:
 
 
 def streams(model: Model, decoder: Decoder, corpus: Corpus, examples: Sequence[Example]) -> Streams:
-    """Both models on the same words, up to so many positions of their traces."""
+    """Record the activations of both models on the same words, up to a maximum number of positions."""
     import torch
 
     engine = DenseEngine(model.weights)
@@ -109,15 +109,15 @@ def streams(model: Model, decoder: Decoder, corpus: Corpus, examples: Sequence[E
     layers: list[list[Array]] = [[] for _ in range(decoder.shape.layers + 1)]
     count = 0
     for example in examples:
-        for prompt, said in example.segments:
-            tokens, own = [*prompt, *said[:-1]], slice(len(prompt) - 1, None)
+        for prompt, trace in example.segments:
+            tokens, own = [*prompt, *trace[:-1]], slice(len(prompt) - 1, None)
             length = model.codec.prompt(example.input).length
             compiled.append(np.asarray(engine.residual_stream([tokens], length).value[0, own], dtype=np.float64))
             numbers = torch.tensor([[corpus.index[token] for token in tokens]])
             with torch.no_grad():
                 for found, stream in zip(layers, decoder.streams(numbers), strict=True):
                     found.append(stream[0, own].double().numpy())
-            count += len(said)
+            count += len(trace)
         if count >= MOST_POSITIONS:
             break
     names = tuple(str(name) for name in model.weights.coordinates)
@@ -125,10 +125,10 @@ def streams(model: Model, decoder: Decoder, corpus: Corpus, examples: Sequence[E
 
 
 def probes(model: Model, decoder: Decoder, corpus: Corpus) -> list[Probed]:
-    """How well the compiled model's variables can be read off each layer of a trained model, by linear maps.
+    """Fit linear probes for the compiled model's variables on each layer of a trained model.
 
-    Maps are fitted on words of the training, and judged on words of the first bin. Beside each is the same with a model
-    of random weights: a stream of many random features is good for something, too.
+    Probes are fitted on training words and evaluated on words of the first bin. The control is a model with random
+    weights, since many random features also predict a variable to some extent.
     """
     from softmachine.studies.learn.model import Decoder
     from softmachine.studies.learn.training import alone
@@ -141,7 +141,7 @@ def probes(model: Model, decoder: Decoder, corpus: Corpus) -> list[Probed]:
     for k, name in enumerate(fitted[0].names):
         wanted, tried = fitted[0].variables[:, k], judged[0].variables[:, k]
         if np.ptp(wanted) < 1e-12 or np.ptp(tried) < 1e-12:
-            continue  # it is constant there, and so anybody knows it
+            continue  # a constant needs no probe
         trained, control = (
             tuple(probe(fit, wanted, judge, tried) for fit, judge in zip(one.layers, other.layers, strict=True))
             for one, other in zip(fitted, judged, strict=True)

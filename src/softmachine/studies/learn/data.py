@@ -1,9 +1,9 @@
-"""Words with their traces, as numbers: what is trained on, what is held out, and the bins that are tried.
+"""Training, validation and test data of a task: words with their traces as token numbers.
 
-Words come from the generator of data sets (``datasets/``), with verdicts balanced and a share of long traces. Of words
-up to the length of the training, a tenth each is held out for validation and for the first test, by a digest of the
-word; so no seed can put one of them into a training. Where a language has fewer words than were asked for, all that
-are found are taken, and they are counted.
+Words come from the generator of data sets (``datasets/``), with balanced verdicts and a share of long traces. Of words
+up to the training length, a tenth each is held out for validation and for the first test, by a digest of the word, so
+no seed moves one of them into the training split. If a language has fewer words than requested, all that are found are
+used, and their number is reported.
 """
 
 from __future__ import annotations
@@ -26,19 +26,19 @@ from softmachine.theorems import theorem_for
 from softmachine.theorems.codec import Codec, DecoderCodec, SegmentedCodec
 
 SOME = 200
-"""So many words of a bin are tried, if nobody says how many, or as many as there are."""
+"""Default maximum number of test words per bin."""
 SPLIT = Split.parse("train=0.8,validation=0.1,test=0.1")
 PAD = "<pad>"
 LOOKED_AT = 32
-"""So many random words tell whether a source accepts and rejects."""
+"""Number of random words from which it is inferred whether a source accepts and rejects."""
 
 Segment = tuple[tuple[str, ...], tuple[str, ...]]
-"""What a model is started on, and what it should say then."""
+"""A prompt and the expected output."""
 
 
 @dataclass(frozen=True)
 class Example:
-    """A word and its trace; in several segments, if the model goes on from summaries."""
+    """A word and its trace; in several segments if the model continues from summaries."""
 
     input: str
     length: int
@@ -47,12 +47,12 @@ class Example:
 
     @property
     def tokens(self) -> int:
-        """How many tokens the trace has."""
-        return sum(len(said) for _, said in self.segments)
+        """The number of tokens of the trace."""
+        return sum(len(trace) for _, trace in self.segments)
 
     @property
     def is_long(self) -> bool:
-        """Whether the trace is long."""
+        """Whether the trace has more than ten tokens."""
         return self.tokens > LONG
 
 
@@ -62,9 +62,9 @@ class Corpus:
 
     Args:
         task: The task.
-        train: What is trained on.
-        validation: What decides when training ends; nothing else looks at it.
-        tests: What is tried, by bin; test0 was held out from the words of the training.
+        train: The training split.
+        validation: The validation split, used only to decide when training ends.
+        tests: The test splits by bin; test0 is held out from words of the training lengths.
     """
 
     task: Task
@@ -79,41 +79,41 @@ class Corpus:
 
     @cached_property
     def vocabulary(self) -> tuple[str, ...]:
-        """All tokens, and first the one that fills short words up."""
+        """All tokens, preceded by the padding token."""
         found = {token for each in self.everything for segment in each.segments for side in segment for token in side}
         return (PAD, *sorted(found))
 
     @cached_property
     def index(self) -> dict[str, int]:
-        """The number of each token."""
+        """The index of each token."""
         return {token: number for number, token in enumerate(self.vocabulary)}
 
     @cached_property
     def context(self) -> int:
-        """How many positions the longest segment has."""
-        return max(len(prompt) + len(said) for each in self.everything for prompt, said in each.segments)
+        """The length of the longest segment."""
+        return max(len(prompt) + len(trace) for each in self.everything for prompt, trace in each.segments)
 
     def encoded(self, segments: Sequence[Segment]) -> tuple[Any, Any, Any]:
-        """Segments as tensors: tokens, what comes next, and where that counts (in the trace alone)."""
+        """Convert segments to tensors: tokens, targets, and a mask of the targets in the trace."""
         import torch
 
-        longest = max(len(prompt) + len(said) for prompt, said in segments)
+        longest = max(len(prompt) + len(trace) for prompt, trace in segments)
         tokens = torch.zeros(len(segments), longest, dtype=torch.long)
         counts = torch.zeros(len(segments), longest, dtype=torch.bool)
-        for row, (prompt, said) in enumerate(segments):
-            end = len(prompt) + len(said)
-            tokens[row, :end] = torch.tensor([self.index[token] for token in (*prompt, *said)])
+        for row, (prompt, trace) in enumerate(segments):
+            end = len(prompt) + len(trace)
+            tokens[row, :end] = torch.tensor([self.index[token] for token in (*prompt, *trace)])
             counts[row, len(prompt) : end] = True
         return tokens[:, :-1], tokens[:, 1:], counts[:, 1:]
 
     def describe(self) -> dict[str, object]:
-        """How many words there are, of which verdict, and how many have long traces."""
+        """Return for each split the number of words, accepted words, long traces and tokens."""
         parts = {"train": self.train, "validation": self.validation, **self.tests}
         return {name: counted(part) for name, part in parts.items()}
 
 
 def counted(examples: Sequence[Example]) -> dict[str, int]:
-    """How many examples there are of each kind."""
+    """Count examples, accepted words, long traces and tokens."""
     return {
         "words": len(examples),
         "accepted": sum(each.verdict == "accept" for each in examples),
@@ -123,18 +123,18 @@ def counted(examples: Sequence[Example]) -> dict[str, int]:
 
 
 class Drawer:
-    """Draws words to train on: as often accepted ones as others, long traces as often as wished, if there are any.
+    """Sampler of training batches, with balanced verdicts and the task's share of long traces, as far as available.
 
-    A draw depends on the seed and its number alone, so that training can go on anywhere.
+    A batch depends only on the seed and the step, so training can resume at any step.
 
     Args:
-        corpus: Where they come from.
-        seed: Which ones.
-        batch: How many make up a step.
+        corpus: The data.
+        seed: The seed.
+        batch: Segments per batch.
     """
 
     TOGETHER = 4
-    """So many batches are drawn at once and sorted by size, so that little is filled up."""
+    """Number of batches that are drawn at once and sorted by length, which reduces padding."""
 
     def __init__(self, corpus: Corpus, seed: int, batch: int) -> None:
         self.corpus, self.seed, self.batch = corpus, seed, batch
@@ -146,7 +146,7 @@ class Drawer:
         }
 
     def segments(self, step: int, limit: int) -> list[Segment]:
-        """What a step sees, of words of at most this length (the shortest, if there are none)."""
+        """Return the batch of a step, of words up to this length (the shortest if there are none)."""
         chooser = Random(f"{self.seed} {step // self.TOGETHER}")
         drawn = [self._one(chooser, limit) for _ in range(self.TOGETHER * self.batch)]
         drawn.sort(key=lambda segment: len(segment[0]) + len(segment[1]))
@@ -163,32 +163,32 @@ class Drawer:
 
 
 def codec_of(task: Task) -> DecoderCodec[Source]:
-    """How words of a task become tokens.
+    """Return the codec of a task.
 
     Raises:
-        UsageError: If the source has no traces: its model answers at once.
+        UsageError: If the source has no traces: its model is an encoder.
     """
     source = source_from(task.language, task.name, task.text)
     theorem = theorem_for(source, task.theorem)
     if theorem.takes_length(source) and task.context is None:
         raise ConstructionError(
-            f"the tokens of {theorem.name} depend on a length", hint=Remedy("say which, for example {}", context=64)
+            f"the tokens of {theorem.name} depend on a length", hint=Remedy("specify it, for example {}", context=64)
         )
     codec = theorem.codec_for(source, task.context if theorem.takes_length(source) else None)
     if not isinstance(codec, DecoderCodec):
         raise UsageError(
-            f"{task.name!r} has no traces to learn: by {theorem.name}, all answers are given at once",
-            hint="learn from a machine, or from C-RASP with chain of thought; `softmachine zoo` lists some",
+            f"{task.name!r} has no traces to learn: the model of {theorem.name} is an encoder",
+            hint="use a machine, or C-RASP with chain of thought; `softmachine zoo` lists some",
         )
     return codec
 
 
 @lru_cache(maxsize=16)
 def corpus_of(task: Task) -> Corpus:
-    """The data of a task; made once in a process.
+    """Return the data of a task; generated once per process.
 
     Raises:
-        UsageError: If a bin has no words, or fewer than were asked for.
+        UsageError: If a bin has no words, or fewer than requested.
     """
     codec = codec_of(task)
     near = task.near_misses
@@ -203,14 +203,14 @@ def corpus_of(task: Task) -> Corpus:
     for name, part in parts.items():
         if not part:
             raise UsageError(
-                f"of {len(held)} words of {task.name!r} of length 1 to {task.train}, none are for {name}",
+                f"of {len(held)} words of {task.name!r} of length 1 to {task.train}, none are in the {name} split",
                 hint="train on longer words, or on more of them",
             )
     return Corpus(task, parts["train"], parts["validation"], tests)
 
 
 def _decides(codec: DecoderCodec[Source], task: Task) -> bool:
-    """Whether the source accepts and rejects; else verdicts are not balanced."""
+    """Whether the source accepts and rejects; otherwise verdicts are not balanced."""
     judge = Judge(codec, task.max_steps, task.context, skip=True)
     lengths = range(1, task.train + 1)
     words = (word for length in lengths for word in random_words(codec, LOOKED_AT // task.train + 1, length, task.seed))
@@ -221,7 +221,7 @@ def _decides(codec: DecoderCodec[Source], task: Task) -> bool:
 def _examples(
     codec: DecoderCodec[Source], task: Task, lengths: range, wishes: Wishes, sample: int, seed: int | None = None
 ) -> list[tuple[Example, str]]:
-    """Words of these lengths, with the part of the data that each belongs to."""
+    """Generate words of these lengths, each with its split."""
     rows = Dataset(
         codec=codec,
         bins=(lengths,),
@@ -238,18 +238,18 @@ def _examples(
 
 
 def _example(codec: Codec[Source], row: Row, max_steps: int) -> Example:
-    said = tuple(token or "" for token in row.trace)
-    segments: Iterable[Segment] = [(row.prompt, said)]
+    trace = tuple(token or "" for token in row.trace)
+    segments: Iterable[Segment] = [(row.prompt, trace)]
     if isinstance(codec, SegmentedCodec):
-        segments = [(prompt.tokens, said) for prompt, said in codec.expected_segments(row.input, max_steps)]
+        segments = [(prompt.tokens, part) for prompt, part in codec.expected_segments(row.input, max_steps)]
     return Example(row.input, row.length, row.verdict, tuple(segments))
 
 
 def _tried(found: tuple[Example, ...], task: Task, name: str) -> tuple[Example, ...]:
-    """What is tried in a bin: so many that the share of long traces is as wished, where there are enough of them.
+    """Select the test words of a bin, with the task's share of long traces if there are enough.
 
     Raises:
-        UsageError: If there are none, or fewer than were asked for.
+        UsageError: If there are none, or fewer than requested.
     """
     wanted, share = task.test_words, task.long_traces
     lengthy, brief = ([each for each in found if each.is_long is long] for long in (True, False))
@@ -259,10 +259,10 @@ def _tried(found: tuple[Example, ...], task: Task, name: str) -> tuple[Example, 
     lengths = task.bins[name]
     where = f"of length {lengths[0]} to {lengths[-1]} for {task.name!r}"
     if not kept:
-        raise UsageError(f"there are no words {where} to try", hint="choose other lengths, or a larger max-steps")
+        raise UsageError(f"there are no test words {where}", hint="choose other lengths, or a larger max-steps")
     if wanted is not None and len(kept) < wanted:
         raise UsageError(
-            f"{wanted:,} tests were asked for, but only {len(kept):,} words {where} were found",
-            hint=f"ask for fewer ({len(kept):,}), or for none in particular: then as many as there are are tried",
+            f"{wanted:,} test words were requested, but only {len(kept):,} words {where} were found",
+            hint=f"request at most {len(kept):,}, or omit the number to use all",
         )
     return kept

@@ -1,4 +1,4 @@
-"""How long training takes: a few steps are timed before it begins."""
+"""Cost estimate of training, from the time of a few steps."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ from softmachine.support.estimates import Estimate, allow
 from softmachine.support.text import many
 
 TRIED = 8
-"""So many steps are timed."""
+"""Number of steps that are timed."""
 
 
 def allow_training(settings: Sequence[Setting], folder: Path | None, hands: int = 1) -> None:
-    """See that all runs together do not take too long.
+    """Require that all runs together are affordable.
 
     Args:
         settings: The runs.
-        folder: Where some may be done already.
-        hands: How many work at the same time.
+        folder: Folder with finished runs, which are not counted.
+        hands: Number of parallel workers.
 
     Raises:
-        EffortError: If they take more than ten minutes and nobody said yes.
-        UsageError: If there is no torch, or a task has no data.
+        EffortError: If the estimate exceeds ten minutes, without consent.
+        UsageError: If torch is not installed, or a task has no data.
     """
     require_torch()
     left = [each for each in settings if folder is None or known_record(each, folder) is None]
@@ -41,11 +41,11 @@ def allow_training(settings: Sequence[Setting], folder: Path | None, hands: int 
             times[kind] = _of_a_step(each)
         limit = each.schedule.minutes
         total += min(each.schedule.steps * times[kind], 60 * limit if limit else float("inf"))
-    allow(Estimate(f"training {many(len(left), 'model')}", total / hands), "take fewer steps or --minutes")
+    allow(Estimate(f"training {many(len(left), 'model')}", total / hands), "reduce the steps, or set --minutes")
 
 
 def _of_a_step(setting: Setting) -> float:
-    """How many seconds a step takes: the median of a few, because others may use the machine meanwhile."""
+    """Measure the seconds per step: the median of a few, which is robust to other load on the machine."""
     from softmachine.studies.learn.training import train
 
     corpus, ends = corpus_of(setting.task), list[float]()

@@ -1,8 +1,8 @@
-"""What a trained model gets right: whole traces, verdicts, tokens; and what one would get right that learned nothing.
+"""Metrics of a trained model: accuracy of whole traces, verdicts and tokens, and the chance baselines.
 
-A trace is exact if each of its tokens has the largest logit, given those before it. Greedy decoding gives just these
-traces, since it takes the same tokens up to the first mistake; so one pass measures it. A verdict may be right after a
-mistake in the trace: words whose trace is not exact are decoded from their first mistake on.
+A trace is exact if each of its tokens has the largest logit, given those before it. Greedy decoding produces exactly
+these traces, since it emits the same tokens up to the first error; one forward pass therefore measures it. A verdict
+may be correct after an error in the trace: words whose trace is not exact are decoded.
 """
 
 from __future__ import annotations
@@ -19,34 +19,34 @@ from softmachine.studies.learn.data import Corpus, Example, Segment
 from softmachine.studies.learn.model import Decoder, Memory
 
 AT_ONCE = 1 << 14
-"""So many tokens are put to a model at once."""
+"""Maximum number of tokens per forward pass."""
 LONGER = 16
-"""A model that is decoded may say so many tokens more than it should."""
+"""Number of tokens that decoding may exceed the expected length by."""
 STEP = 16
-"""Lengths of traces are told in steps of so many tokens."""
+"""Bin width of trace lengths, in tokens."""
 DECODED = 64
-"""So many words of a bin are decoded at most, to see their verdicts."""
+"""Maximum number of words per bin that are decoded for their verdicts."""
 
 
 @dataclass(frozen=True)
 class Measures:
-    """What is right in a bin, as shares from 0 to 1; None where there is nothing to measure.
+    """Metrics of a bin. Accuracies are shares from 0 to 1; None if there is nothing to measure.
 
     Args:
-        words: How many words were tried.
-        accepted: How many of them are accepted ones.
-        long_words: How many have traces of more than ten tokens.
-        exact: Traces that are right from the first to the last token.
-        exact_accepted: The same among words that are accepted.
-        exact_rejected: The same among the others.
-        exact_long: The same among long traces: the honest figure.
-        tokens: Tokens that are right, given those before.
-        verdict: Words whose last token is right when the model decodes by itself, among those that were decoded.
-        decoded: How many that are.
-        same_trace: What a model would get that says the most frequent trace of the training.
-        same_verdict: What a model would get that says its most frequent verdict.
-        by_length: For each length of words: how many, and how many exact.
-        by_tokens: The same for each length of traces, in steps of :data:`STEP` tokens (their upper ends).
+        words: Number of test words.
+        accepted: Number of accepted words.
+        long_words: Number of words with traces of more than ten tokens.
+        exact: Share of traces that are correct from the first to the last token.
+        exact_accepted: The same among accepted words.
+        exact_rejected: The same among all other words.
+        exact_long: The same among long traces: the most informative of these.
+        tokens: Share of correct tokens, given those before.
+        verdict: Share of words whose last token is correct in greedy decoding, among the decoded words.
+        decoded: Number of decoded words.
+        same_trace: Baseline: ``exact`` of a model that always emits the most frequent trace of the training split.
+        same_verdict: Baseline: ``verdict`` of a model that always emits the most frequent verdict.
+        by_length: For each word length: the number of words, and of exact traces.
+        by_tokens: The same for each trace length, in bins of 16 tokens (keys are their upper ends).
     """
 
     words: int
@@ -65,7 +65,7 @@ class Measures:
     by_tokens: dict[int, tuple[int, int]]
 
     def to_json(self) -> dict[str, Any]:
-        """As plain data."""
+        """Return the metrics as JSON-serialisable data."""
         tables = {"by_length": self.by_length, "by_tokens": self.by_tokens}
         plain = {name: {str(k): list(pair) for k, pair in found.items()} for name, found in tables.items()}
         return {**asdict(self), **plain}
@@ -75,7 +75,7 @@ def measure(decoder: Decoder, corpus: Corpus, examples: Sequence[Example]) -> Me
     """Measure a model on examples."""
     marks = list(_marks(decoder, corpus, examples))
     right = [wrong is None for wrong, *_ in marks]
-    decoded, told = _verdicts(decoder, corpus, examples, marks)
+    decoded, verdicts = _verdicts(decoder, corpus, examples, marks)
     trace = Counter(map(_trace, corpus.train)).most_common(1)[0][0]
     verdict = Counter(each.verdict for each in corpus.train).most_common(1)[0][0]
     return Measures(
@@ -87,7 +87,7 @@ def measure(decoder: Decoder, corpus: Corpus, examples: Sequence[Example]) -> Me
         exact_rejected=_share(right, [each.verdict != "accept" for each in examples]),
         exact_long=_share(right, [each.is_long for each in examples]),
         tokens=sum(good for _, good, _ in marks) / sum(count for *_, count in marks),
-        verdict=told,
+        verdict=verdicts,
         decoded=decoded,
         same_trace=fmean(_trace(each) == trace for each in examples),
         same_verdict=fmean(each.verdict == verdict for each in examples),
@@ -97,12 +97,12 @@ def measure(decoder: Decoder, corpus: Corpus, examples: Sequence[Example]) -> Me
 
 
 def _trace(example: Example) -> tuple[tuple[str, ...], ...]:
-    """What is said about a word, whatever the word is."""
-    return tuple(said for _, said in example.segments)
+    """Return the trace of an example, without its prompts."""
+    return tuple(trace for _, trace in example.segments)
 
 
 def exact(decoder: Decoder, corpus: Corpus, examples: Sequence[Example]) -> list[bool]:
-    """For each example whether its whole trace is right."""
+    """Return for each example whether its whole trace is correct."""
     return [wrong is None for wrong, *_ in _marks(decoder, corpus, examples)]
 
 
@@ -112,16 +112,16 @@ def _share(right: Sequence[bool], among: Sequence[bool]) -> float | None:
 
 
 def _counts(kinds: Sequence[int], right: Sequence[bool]) -> dict[int, tuple[int, int]]:
-    """For each kind how many there are, and how many are right."""
+    """Return for each kind the number of items, and of correct ones."""
     found: dict[int, tuple[int, int]] = {}
     for kind, good in sorted(zip(kinds, right, strict=True)):
-        count, so_far = found.get(kind, (0, 0))
-        found[kind] = count + 1, so_far + good
+        count, correct = found.get(kind, (0, 0))
+        found[kind] = count + 1, correct + good
     return found
 
 
 Mark = tuple[tuple[int, int] | None, int, int]
-"""Of an example the first mistake (segment, token), how many tokens are right, and how many there are."""
+"""The first error of an example (segment, token), the number of correct tokens, and the number of tokens."""
 
 
 def _marks(decoder: Decoder, corpus: Corpus, examples: Sequence[Example]) -> Iterator[Mark]:
@@ -133,10 +133,10 @@ def _marks(decoder: Decoder, corpus: Corpus, examples: Sequence[Example]) -> Ite
         for group in _batches(segments):
             tokens, following, _ = corpus.encoded([segment for *_, segment in group])
             hits = decoder(tokens).argmax(-1) == following
-            for (row, k, (prompt, said)), hit in zip(group, hits, strict=True):
-                own = hit[len(prompt) - 1 : len(prompt) + len(said) - 1]
+            for (row, k, (prompt, trace)), hit in zip(group, hits, strict=True):
+                own = hit[len(prompt) - 1 : len(prompt) + len(trace) - 1]
                 good[row] += int(own.sum())
-                count[row] += len(said)
+                count[row] += len(trace)
                 if not bool(own.all()):
                     wrong[row] = min(wrong.get(row, (k + 1, 0)), (k, int((~own).int().argmax())))
     for row in range(len(examples)):
@@ -144,7 +144,7 @@ def _marks(decoder: Decoder, corpus: Corpus, examples: Sequence[Example]) -> Ite
 
 
 def _batches(segments: list[tuple[int, int, Segment]]) -> Iterator[list[tuple[int, int, Segment]]]:
-    """Groups of about so many tokens; the segments are sorted by size."""
+    """Group segments, which are sorted by length, into batches of a maximum number of tokens."""
     group: list[tuple[int, int, Segment]] = []
     for item in segments:
         size = sum(map(len, item[2]))
@@ -159,22 +159,22 @@ def _batches(segments: list[tuple[int, int, Segment]]) -> Iterator[list[tuple[in
 def _verdicts(
     decoder: Decoder, corpus: Corpus, examples: Sequence[Example], marks: Sequence[Mark]
 ) -> tuple[int, float | None]:
-    """How many words were decoded, and the share of them whose last token is right.
+    """Return the number of decoded words, and the share of them whose last token is correct.
 
-    Words of several segments count as right only if their trace is: after a mistake nobody knows where they go on.
+    Words of several segments are correct only if their trace is exact: after an error the next prompt is undefined.
     """
     chosen = list(range(len(examples)))[:: max(1, -(-len(examples) // DECODED))]
     doubtful = [row for row in chosen if marks[row][0] is not None and len(examples[row].segments) == 1]
     right = sum(marks[row][0] is None for row in chosen)
     wanted = [examples[row].segments[0] for row in doubtful]
-    ends = {said[-1] for each in corpus.train for _, said in each.segments}
-    for (_, said), last in zip(wanted, decode(decoder, corpus, wanted, ends), strict=True):
-        right += last == said[-1]
+    ends = {trace[-1] for each in corpus.train for _, trace in each.segments}
+    for (_, trace), last in zip(wanted, decode(decoder, corpus, wanted, ends), strict=True):
+        right += last == trace[-1]
     return len(chosen), right / len(chosen)
 
 
 def decode(decoder: Decoder, corpus: Corpus, segments: Sequence[Segment], ends: set[str]) -> list[str | None]:
-    """The token with which a model ends each segment when it goes on from the prompt by itself; None if it does not."""
+    """Decode each segment greedily from its prompt; return its end token, or None if it has none."""
     if not segments:
         return []
     limits = [min(len(p) + len(s) + LONGER, corpus.context) for p, s in segments]

@@ -1,8 +1,9 @@
-"""A small decoder with the parts of LLaMA: root-mean-square norms, gated units, no biases.
+"""Small LLaMA-style decoder: RMSNorm, SwiGLU, no biases.
 
-There is one module for all position encodings and precisions, so that what is compared differs in nothing else. Its
-weights have the names and shapes of a stock ``LlamaForCausalLM``; where the encoding is one that LLaMA has (none,
-which is rotation by no angle, and rope) they can be loaded as one, and say the same: see :mod:`.checkpoint`.
+One module implements all position encodings and precisions, so that compared models differ in nothing else. Its
+parameters have the names and shapes of a stock ``LlamaForCausalLM``; with an encoding that LLaMA supports (rope, and
+none, which is rotation by zero) they load as one, with the same outputs: see
+:mod:`softmachine.studies.learn.checkpoint`.
 """
 
 from __future__ import annotations
@@ -18,44 +19,44 @@ from softmachine.studies.learn.settings import Shape
 
 EPSILON = 1e-6
 EXPANSION = 4
-"""Gated units: so many times the width, times 2/3, as LLaMA has it."""
+"""Ratio of gated units to width, before the factor 2/3 of LLaMA."""
 
 
 def units(width: int) -> int:
-    """How many gated units a layer has."""
+    """Return the number of gated units per layer."""
     return 8 * math.ceil(EXPANSION * width * 2 / 3 / 8)
 
 
 class Norm(nn.Module):
-    """Vectors of mean square 1, each coordinate times a learned weight."""
+    """RMSNorm: scales vectors to mean square 1, times a learned weight per coordinate."""
 
     def __init__(self, width: int) -> None:
         super().__init__()
         self.weight = nn.Parameter(torch.ones(width))
 
     def forward(self, stream: Tensor) -> Tensor:
-        """The vectors of a stream, normed."""
+        """Normalise the vectors of a stream."""
         return self.weight * (stream * torch.rsqrt(stream.pow(2).mean(-1, keepdim=True) + EPSILON))
 
 
 class Memory:
-    """Keys and values of the tokens so far, each word at a place of its own, for decoding."""
+    """KV cache for decoding, one row per word."""
 
     def __init__(self, shape: Shape, words: int, context: int) -> None:
         size = (shape.layers, words, shape.heads, context, shape.width // shape.heads)
         self.keys, self.values = torch.zeros(size), torch.zeros(size)
 
     def extended(self, layer: int, positions: Tensor, keys: Tensor, values: Tensor) -> tuple[Tensor, Tensor]:
-        """Keys and values of a layer up to the last new position, after those of new positions were put in place."""
+        """Store keys and values of new positions; return those of a layer up to the last new position."""
         rows = torch.arange(len(keys))[:, None]
         self.keys[layer][rows, :, positions] = keys.transpose(1, 2)
         self.values[layer][rows, :, positions] = values.transpose(1, 2)
-        end = int(positions.max()) + 1  # what no word has reached yet costs nothing
+        end = int(positions.max()) + 1  # positions that no word has reached yet cost nothing
         return self.keys[layer][:, :, :end], self.values[layer][:, :, :end]
 
 
 class Attention(nn.Module):
-    """Causal softmax attention, with what a position encoding does to queries, keys and scores."""
+    """Causal softmax attention; the position encoding acts on queries, keys and scores."""
 
     def __init__(self, shape: Shape, number: int, context: int) -> None:
         super().__init__()
@@ -70,7 +71,7 @@ class Attention(nn.Module):
             self.register_buffer("relation", related(context), persistent=False)
 
     def forward(self, stream: Tensor, positions: Tensor, memory: Memory | None) -> Tensor:
-        """What the heads bring to every position."""
+        """Return the attention output at every position."""
         words, count, width = stream.shape
         shape = (words, count, self.heads, width // self.heads)
         queries, keys, values = (
@@ -86,7 +87,7 @@ class Attention(nn.Module):
         return self.round(self.o_proj(self.round((weights @ values).transpose(1, 2).reshape(words, count, width))))
 
     def _scores(self, scores: Tensor, positions: Tensor) -> Tensor:
-        """Scores with what the encoding adds, and nothing of what comes later."""
+        """Apply the position encoding and the causal mask to scores."""
         ahead = torch.arange(scores.shape[-1]) - positions[..., None]  # words × queries × keys
         if self.kind == "alibi":
             scores = scores + ahead[:, None] * torch.tensor(slopes(self.heads))[:, None, None]
@@ -95,12 +96,12 @@ class Attention(nn.Module):
             scores = scores + rows[:, None] * self.strength[:, None, None]
         if self.by_log:
             scores = scores * log_scale(positions)[:, None, :, None]
-        never = torch.zeros(ahead.shape).masked_fill(ahead > 0, -math.inf)  # small; adding it is cheap
+        never = torch.zeros(ahead.shape).masked_fill(ahead > 0, -math.inf)  # without heads, so cheap to add
         return self.round(scores) + never[:, None]
 
 
 class GatedUnits(nn.Module):
-    """SiLU(gate) · up, and down again."""
+    """SwiGLU feed-forward network: down(SiLU(gate) · up)."""
 
     def __init__(self, shape: Shape) -> None:
         super().__init__()
@@ -110,7 +111,7 @@ class GatedUnits(nn.Module):
         self.down_proj = nn.Linear(inner, shape.width, bias=False)
 
     def forward(self, stream: Tensor) -> Tensor:
-        """What the units add to every position."""
+        """Return the output of the units at every position."""
         gated = nn.functional.silu(self.round(self.gate_proj(stream))) * self.round(self.up_proj(stream))
         return self.round(self.down_proj(self.round(gated)))
 
@@ -126,14 +127,14 @@ class Layer(nn.Module):
         self.mlp = GatedUnits(shape)
 
     def forward(self, stream: Tensor, positions: Tensor, memory: Memory | None) -> Tensor:
-        """The stream after the layer."""
+        """Return the stream after the layer."""
         normed = self.round(self.input_layernorm(stream))
         stream = self.round(stream + self.self_attn(normed, positions, memory))
         return self.round(stream + self.mlp(self.round(self.post_attention_layernorm(stream))))
 
 
 class _Stack(nn.Module):
-    """Embedding, layers and the last norm, under the names of LLaMA."""
+    """Embedding, layers and final norm, under the names of LLaMA."""
 
     def __init__(self, shape: Shape, tokens: int, context: int) -> None:
         super().__init__()
@@ -143,12 +144,12 @@ class _Stack(nn.Module):
 
 
 class Decoder(nn.Module):
-    """A decoder: tokens in, at every position a logit for each token that may come next.
+    """Decoder-only transformer: maps tokens to next-token logits at every position.
 
     Args:
-        shape: What it is like.
-        tokens: How many different tokens there are.
-        context: How many positions a word and its trace have at most.
+        shape: The architecture.
+        tokens: Size of the vocabulary.
+        context: Maximum number of positions of a word and its trace.
     """
 
     def __init__(self, shape: Shape, tokens: int, context: int) -> None:
@@ -166,19 +167,19 @@ class Decoder(nn.Module):
                 nn.init.normal_(weight, std=1 / math.sqrt(shape.width * depth))
 
     def forward(self, tokens: Tensor, positions: Tensor | None = None, memory: Memory | None = None) -> Tensor:
-        """The logits at every position.
+        """Return the logits at every position.
 
         Args:
             tokens: Words × positions.
-            positions: Where they stand, if it is not from 0 on.
-            memory: What is known of earlier positions, to which these are added.
+            positions: The positions of the tokens. Default: 0, 1, 2, ….
+            memory: KV cache of earlier positions, to which these are appended.
         """
         stream = self.streams(tokens, positions, memory)[-1]
         logits: Tensor = self.lm_head(self.round(self.model.norm(stream)))
         return logits
 
     def streams(self, tokens: Tensor, positions: Tensor | None = None, memory: Memory | None = None) -> list[Tensor]:
-        """The residual stream after the embedding and after every layer."""
+        """Return the residual stream after the embedding and after every layer."""
         where = torch.arange(tokens.shape[1])[None] if positions is None else positions
         stream = self.model.embed_tokens(tokens)
         if self.kind == "absolute":
@@ -192,5 +193,5 @@ class Decoder(nn.Module):
 
     @property
     def parameters_in_all(self) -> int:
-        """How many numbers were learned."""
+        """The number of trained parameters."""
         return sum(weight.numel() for weight in self.parameters())

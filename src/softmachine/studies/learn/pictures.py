@@ -1,4 +1,4 @@
-"""Pictures: exact traces against the length of words, and how well variables are read after every layer."""
+"""Plots of training runs: exact traces against word length, and probe R² by layer."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from softmachine.studies.learn.tables import named, settings_of
 from softmachine.support.figures import MARKERS, picture
 
 WINDOW = 12
-"""Into so many windows the lengths are cut."""
+"""Number of windows that the lengths are divided into."""
 
 
 def curve(group: Sequence[Record]) -> tuple[list[float], list[float]]:
-    """Lengths, and the share of words of about that length whose trace is exact, over all seeds."""
+    """Return lengths, and the share of exact traces of words of about that length, over all seeds."""
     counts: dict[int, list[int]] = {}
     for record in group:
         for measures in record["measures"].values():
@@ -35,12 +35,12 @@ def curve(group: Sequence[Record]) -> tuple[list[float], list[float]]:
 
 
 def draw_runs(records: Sequence[Record], compiled: dict[str, float] | None, file: Path) -> None:
-    """Draw exact traces against the length of words, with where the training ended.
+    """Plot exact traces against word length, with a mark at the training length.
 
     Args:
         records: The runs.
-        compiled: For each bin the share of its words that the compiled model gets right, if that was measured.
-        file: Where to.
+        compiled: For each bin the share of exact traces of the compiled model, if measured.
+        file: The file to write.
     """
     groups, task = named(records), settings_of(records)[0].task
     with picture(file, 7.0, 4.2) as figure:
@@ -62,7 +62,7 @@ def draw_runs(records: Sequence[Record], compiled: dict[str, float] | None, file
 
 
 def draw_probes(found: Sequence[Probed], name: str, file: Path) -> None:
-    """Draw how well each variable of the compiled model is read off each layer of a trained one."""
+    """Plot the R² of probes for each variable of the compiled model on each layer of a trained one."""
     with picture(file, 7.0, max(2.5, 0.3 * len(found) + 1.4)) as figure:
         axes = figure.subplots()
         grid = [[max(0.0, value) for value in each.trained] for each in found]

@@ -1,17 +1,17 @@
-"""Position encodings: what a model is told of where a token stands.
+"""Position encodings of trained decoders.
 
-| name | what it is |
+| name | definition |
 |---|---|
-| none | nothing: order is known only from which tokens come before |
-| rope | queries and keys are turned by angles that grow with the position |
-| alibi | scores fall with the distance, in every head at a rate of its own |
-| absolute | a learned vector for every position; those beyond the training stay what they were at first |
-| sinusoidal | a fixed vector of sines and cosines for every position |
-| relative | λ is added to the scores of positions in the relation R, with a learned λ for every head |
+| none | no encoding: order is visible only through the causal mask |
+| rope | queries and keys are rotated by angles proportional to the position |
+| alibi | scores decrease linearly with the distance, with a slope per head |
+| absolute | a learned vector per position; those beyond the training lengths keep their initial values |
+| sinusoidal | a fixed vector of sines and cosines per position |
+| relative | λ is added to the scores of positions in the relation R, with a learned λ per head |
 
-``+log`` behind a name multiplies all scores of a query at position i by log₂(i + 2), as "Softmax Transformers are
-Turing-Complete" defines attention. R is :mod:`softmachine.languages.crasp.relation`: of x those positions i where the
-i-th bit of β(x) is 1. Position 0 is the start token, so that position i is the i-th of the paper.
+The suffix ``+log`` multiplies all scores of a query at position i by log₂(i + 2), as "Softmax Transformers are
+Turing-Complete" defines attention. R is :mod:`softmachine.languages.crasp.relation`: x is related to the positions i
+where the i-th bit of β(x) is 1. Position 0 is the start token, so position i is the i-th of the paper.
 """
 
 from __future__ import annotations
@@ -27,26 +27,26 @@ if TYPE_CHECKING:
 
 NAMES = ("none", "rope", "alibi", "absolute", "sinusoidal", "relative")
 STOCK = ("none", "rope")
-"""Those that a stock LLaMA has, without ``+log``."""
+"""The encodings that a stock LLaMA supports, without ``+log``."""
 BASE = 10_000.0
 
 
 def parts_of(name: str) -> tuple[str, bool]:
-    """The encoding of a name, and whether scores are multiplied by log n.
+    """Split a name into the encoding and whether scores are multiplied by log n.
 
     Raises:
-        UsageError: If there is none.
+        UsageError: If there is no such encoding.
     """
     kind, plus, scaled = name.partition("+")
     if kind not in NAMES or (plus and scaled != "log"):
         raise UsageError(
-            f"there is no position encoding {name!r}", hint=f"there are {', '.join(NAMES)}, each with +log"
+            f"there is no position encoding {name!r}", hint=f"choose one of {', '.join(NAMES)}, optionally with +log"
         )
     return kind, bool(plus)
 
 
 def sinusoids(positions: torch.Tensor, width: int) -> torch.Tensor:
-    """Sines and cosines of positions, side by side: one row for each position."""
+    """Return sines and cosines of positions, concatenated: one row per position."""
     import torch
 
     rates = BASE ** (-torch.arange(0, width, 2, dtype=torch.float32) / width)
@@ -55,11 +55,11 @@ def sinusoids(positions: torch.Tensor, width: int) -> torch.Tensor:
 
 
 def turned(vectors: torch.Tensor, positions: torch.Tensor) -> torch.Tensor:
-    """Vectors, each turned in planes by angles that grow with its position, as LLaMA does it.
+    """Apply rotary position embeddings (RoPE), in LLaMA's layout.
 
     Args:
-        vectors: Of shape batch × heads × positions × width.
-        positions: Of shape batch × positions, or 1 × positions.
+        vectors: Shape batch × heads × positions × width.
+        positions: Shape batch × positions, or 1 × positions.
     """
     import torch
 
@@ -70,12 +70,12 @@ def turned(vectors: torch.Tensor, positions: torch.Tensor) -> torch.Tensor:
 
 
 def slopes(heads: int) -> list[float]:
-    """How fast scores fall with the distance in each head: a geometric series down to 2⁻⁸."""
+    """Return the ALiBi slope of each head: a geometric series down to 2⁻⁸."""
     return [2.0 ** (-8.0 * (k + 1) / heads) for k in range(heads)]
 
 
 def related(context: int) -> torch.Tensor:
-    """R up to so many positions: 1 in row x and column i if x is in relation with i."""
+    """Return the matrix of R: 1 in row x and column i if x is related to i."""
     import torch
 
     table = torch.zeros(context, context)
@@ -87,7 +87,7 @@ def related(context: int) -> torch.Tensor:
 
 
 def log_scale(positions: torch.Tensor) -> torch.Tensor:
-    """What scores are multiplied by: the logarithm of how many tokens there are, and one more, so that it is not 0."""
+    """Return the factor of the scores: log₂(i + 2), the logarithm of the number of tokens plus one, which is not 0."""
     import torch
 
     return torch.log(positions.float() + 2.0) / math.log(2.0)

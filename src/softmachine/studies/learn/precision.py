@@ -1,7 +1,8 @@
-"""Numbers of fewer bits, emulated: activations are float32 that are rounded after every operation that counts.
+"""Emulated low precision: float32 activations rounded to fewer significant bits.
 
-No machine computes like that. Sums inside a product of matrices are float32, as they are in the units of GPUs; what
-leaves it is rounded to so many significant bits, half to even. Gradients pass as if nothing had been rounded.
+This does not reproduce any hardware exactly. Sums inside a matrix product are float32, as on GPU tensor cores; the
+results are rounded to the given number of significant bits, half to even. Gradients pass through unchanged
+(straight-through estimator).
 """
 
 from __future__ import annotations
@@ -17,11 +18,11 @@ if TYPE_CHECKING:
 
 NAMES = ("float32", "bfloat16", "bits:B")
 BITS = {"float32": 24, "bfloat16": 8}
-"""How many significant bits numbers have, the leading 1 included."""
+"""Number of significant bits, including the leading 1."""
 
 
 def significant_bits(name: str) -> int:
-    """How many significant bits a precision has.
+    """Return the number of significant bits of a precision.
 
     Raises:
         UsageError: If there is no such precision.
@@ -30,27 +31,29 @@ def significant_bits(name: str) -> int:
         return BITS[name]
     found = re.fullmatch(r"bits:(\d{1,2})", name)
     if not found or not 1 <= int(found[1]) <= 24:
-        raise UsageError(f"there is no precision {name!r}", hint=f"there are {', '.join(NAMES)}, B from 1 to 24")
+        raise UsageError(
+            f"there is no precision {name!r}", hint=f"choose one of {', '.join(NAMES)}, with B from 1 to 24"
+        )
     return int(found[1])
 
 
 def rounding(name: str) -> Callable[[torch.Tensor], torch.Tensor]:
-    """What rounds a tensor to a precision; gradients pass through it unchanged."""
+    """Return a function that rounds tensors to a precision; gradients pass through it unchanged."""
     bits = significant_bits(name)
     if bits == 24:
         return lambda tensor: tensor
     import torch
 
-    gone = 24 - bits
+    dropped = 24 - bits
 
     class _Rounded(torch.autograd.Function):
         @staticmethod
         def forward(_context: object, tensor: torch.Tensor) -> torch.Tensor:
             whole = tensor.detach().contiguous().view(torch.int32)
-            rounded = (whole >> gone).bitwise_and_(1)  # whether the last bit that stays is odd: half goes to even
+            rounded = (whole >> dropped).bitwise_and_(1)  # the last kept bit: ties round to even
             rounded += whole
-            rounded += (1 << (gone - 1)) - 1
-            rounded &= -1 << gone
+            rounded += (1 << (dropped - 1)) - 1
+            rounded &= -1 << dropped
             return rounded.view(torch.float32)
 
         @staticmethod

@@ -1,4 +1,4 @@
-"""Linear probes: how much of a variable a linear map of the residual stream tells."""
+"""Linear probes: the share of a variable's variance that a linear map of the residual stream explains."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
 RIDGE = 1e-3
-"""How much large maps cost, against the mean square of the stream."""
+"""Ridge penalty, relative to the mean square of the stream."""
 
 
 @dataclass(frozen=True)
 class Probed:
-    """How well one variable can be read, after the embedding and after every layer: 1 is exactly, 0 not at all.
+    """R² of probes for one variable, after the embedding and after every layer.
 
     Args:
         name: The variable of the compiled model.
-        trained: R² of linear maps of the trained model's residual stream, on words that they were not fitted on.
-        control: The same of a model with random weights.
+        trained: R² of linear maps of the trained model's residual stream, on held-out words.
+        control: The same for a model with random weights.
     """
 
     name: str
@@ -28,30 +28,30 @@ class Probed:
 
     @property
     def pairs(self) -> list[tuple[float, float]]:
-        """Both, layer by layer."""
+        """Pairs of both, by layer."""
         return list(zip(self.trained, self.control, strict=True))
 
     def to_json(self) -> dict[str, object]:
-        """As plain data."""
+        """Return the fields as JSON-serialisable data."""
         return asdict(self)
 
 
 def probe(stream: Array, variable: Array, other: Array, truth: Array) -> float:
-    """The R² of the best linear map from a stream to a variable, on another stream with known truth.
+    """Fit a linear map from a stream to a variable, and return its R² on another stream.
 
     Args:
         stream: Positions × coordinates, to fit on.
-        variable: What is to be read there.
+        variable: The variable at these positions.
         other: The same coordinates at other positions.
-        truth: What is to be read there.
+        truth: The variable at these positions.
 
     Returns:
-        The share of the variance that the map tells; less than 0 if it does worse than the mean.
+        The share of the variance that the map explains; negative if it is worse than the mean.
     """
     mean, scale = stream.mean(0), stream.std(0) + 1e-9
     inputs = np.column_stack(((stream - mean) / scale, np.ones(len(stream))))
     weight = RIDGE * len(stream) * np.eye(inputs.shape[1])
     weight[-1, -1] = 0.0
     chosen = np.linalg.solve(inputs.T @ inputs + weight, inputs.T @ variable)
-    said = np.column_stack(((other - mean) / scale, np.ones(len(other)))) @ chosen
-    return float(1 - ((said - truth) ** 2).sum() / ((truth - truth.mean()) ** 2).sum())
+    predicted = np.column_stack(((other - mean) / scale, np.ones(len(other)))) @ chosen
+    return float(1 - ((predicted - truth) ** 2).sum() / ((truth - truth.mean()) ** 2).sum())

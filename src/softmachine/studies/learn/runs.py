@@ -1,7 +1,7 @@
-"""One run of training: a setting in, a record of plain data out; in a folder also one JSON and one file of weights.
+"""Training runs: from a setting to a JSON record; optionally saved in a folder, with the weights.
 
-A folder is how sweeps go on after an interruption: a run whose JSON is there is not done again, and one that was
-interrupted goes on from the state that it left.
+With a folder, sweeps resume after an interruption: a run whose JSON file exists is not repeated, and an interrupted run
+resumes from its saved state.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ if TYPE_CHECKING:
     from softmachine.studies.learn.training import Watch
 
 Record = dict[str, Any]
-"""What is known of a run: its setting, its data, how training went, and what was measured."""
+"""Record of a run: its setting, data, training progress and metrics."""
 
 
 def require_torch() -> None:
-    """See that torch is there.
+    """Require torch.
 
     Raises:
-        UsageError: If not.
+        UsageError: If torch is not installed.
     """
     try:
         import torch  # noqa: F401
@@ -40,12 +40,12 @@ def require_torch() -> None:
 
 
 def run(setting: Setting, folder: Path | None = None, watch: Watch = lambda _: None) -> tuple[Record, Decoder]:
-    """Train and measure, or take what a folder has of it.
+    """Train and evaluate a model, or load a finished run from a folder.
 
     Args:
-        setting: What, and how.
-        folder: Where the record and the weights are kept; None for nowhere.
-        watch: Is shown the progress of training.
+        setting: The setting.
+        folder: Folder for the record and the weights; None to save neither.
+        watch: Progress callback of training.
     """
     from softmachine.studies.learn.training import train
 
@@ -89,7 +89,7 @@ def _record(setting: Setting, decoder: Decoder, progress: Record) -> Record:
 
 
 def known_record(setting: Setting, folder: Path) -> Record | None:
-    """The record of a run that a folder has; None if it has none.
+    """Load the record of a run from a folder; None if there is none.
 
     Raises:
         SourceError: If the file is damaged.
@@ -108,7 +108,7 @@ def known_record(setting: Setting, folder: Path) -> Record | None:
 
 
 def save_record(record: Record, folder: Path) -> None:
-    """Write the JSON of a run."""
+    """Write the record of a run."""
     path = folder / f"{Setting.from_json(record['setting']).name}.json"
     write(path, json.dumps(record, ensure_ascii=False, indent=1), force=True)
 
@@ -121,10 +121,10 @@ def _save_weights(path: Path, decoder: Decoder) -> None:
 
 
 def trained(setting: Setting, folder: Path) -> Decoder:
-    """The model of a run that a folder has.
+    """Load the trained model of a run from a folder.
 
     Raises:
-        SourceError: If its weights are not there, or others.
+        SourceError: If its weights are missing or belong to another model.
     """
     from safetensors import SafetensorError
     from safetensors.torch import load_file

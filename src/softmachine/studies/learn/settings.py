@@ -1,4 +1,4 @@
-"""What a run of training depends on, as plain values: the same settings give the same weights on one machine."""
+"""Configuration of training runs. Equal settings give equal weights on the same machine."""
 
 from __future__ import annotations
 
@@ -11,27 +11,27 @@ from typing import Any
 from softmachine.support.errors import UsageError
 
 MOST_WORDS = 100_000
-"""Nobody trains on more words here."""
+"""Maximum number of words of a task."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Task:
-    """Which words are learned from, and which are tried.
+    """Training and test words of a source.
 
     Args:
         language: The language of the source.
-        name: Its name.
-        text: The source itself.
-        theorem: The theorem whose tokens traces are written in.
-        train: Words of the training have at most this length.
-        tests: Up to which length each further bin of tests goes.
-        context: The length that the theorem's weights would be made for, if its tokens depend on one.
-        words: So many words are looked for, to train on and to hold out; fewer, if there are no more.
-        test_words: So many are tried in each bin; None for up to :data:`.data.SOME`, or as many as there are.
+        name: The name of the source.
+        text: The text of the source.
+        theorem: The theorem whose tokens the traces consist of.
+        train: Maximum length of training words.
+        tests: Maximum length of each further test bin.
+        context: Number of positions that the theorem's weights would be built for, if its tokens depend on it.
+        words: Number of words to train on and to hold out; fewer if the language has fewer.
+        test_words: Number of words of each test bin; None for the default maximum, as available.
         long_traces: The share of long traces (over ten tokens) in training and tests.
-        near_misses: Whether words come in pairs, one edit apart, of which one is accepted and one rejected.
-        max_steps: How many steps a run of the source may take.
-        seed: Which random words.
+        near_misses: Whether words come in pairs at edit distance 1, one accepted and one rejected.
+        max_steps: Maximum number of steps of a run of the source.
+        seed: Seed of the random words.
     """
 
     language: str
@@ -53,29 +53,31 @@ class Task:
         if self.train < 1 or any(b <= a for a, b in pairwise(limits)):
             shown = ",".join(map(str, self.tests))
             raise UsageError(
-                f"words of at most {self.train} letters are no training with tests up to {shown}",
-                hint="each bin of tests goes farther than the one before, and the first farther than the training",
+                f"test lengths {shown} do not increase from the training length {self.train}",
+                hint="each test length must exceed the one before, and the first must exceed the training length",
             )
         if not 2 <= self.words <= MOST_WORDS or not 0 <= self.long_traces <= 1:
-            raise UsageError(f"from 2 to {MOST_WORDS:,} words, of which a share from 0 to 1 has long traces")
+            raise UsageError(
+                f"the number of words must be from 2 to {MOST_WORDS:,}, and the share of long traces from 0 to 1"
+            )
 
     @property
     def bins(self) -> dict[str, range]:
-        """The bins of lengths by name: test0 has those of the training."""
+        """The test bins by name, with their lengths; test0 has the training lengths."""
         limits = (0, self.train, *self.tests)
         return {f"test{k}": range(a + 1, b + 1) for k, (a, b) in enumerate(pairwise(limits))}
 
 
 @dataclass(frozen=True, kw_only=True)
 class Shape:
-    """What a model is like.
+    """Architecture of a model.
 
     Args:
-        layers: How many layers.
-        width: The width of the residual stream.
-        heads: How many heads a layer has.
-        positions: The position encoding, as :mod:`.positions` names it.
-        precision: What activations and attention are rounded to, as :mod:`.precision` names it.
+        layers: Number of layers.
+        width: Width of the residual stream.
+        heads: Heads per layer.
+        positions: Name of the position encoding, see :mod:`softmachine.studies.learn.positions`.
+        precision: Name of the precision of activations, see :mod:`softmachine.studies.learn.precision`.
     """
 
     layers: int = 2
@@ -87,26 +89,26 @@ class Shape:
     def __post_init__(self) -> None:
         if min(self.layers, self.width, self.heads) < 1 or self.width % (2 * self.heads):
             raise UsageError(
-                f"a width of {self.width} is not for {self.heads} heads",
-                hint="the width is a multiple of twice the number of heads",
+                f"a width of {self.width} cannot be divided among {self.heads} heads",
+                hint="the width must be a multiple of twice the number of heads",
             )
 
 
 @dataclass(frozen=True, kw_only=True)
 class Schedule:
-    """How it is trained: AdamW, with a learning rate that rises for a while and then falls as a cosine.
+    """Training schedule: AdamW, with linear warm-up and cosine decay of the learning rate.
 
     Args:
-        steps: How many steps at most.
-        batch: How many words a step sees.
-        learning_rate: The highest one.
-        weight_decay: That of AdamW.
-        warm_up: The share of steps in which the rate rises.
-        floor: The share of the highest rate that is left at the end.
-        curriculum: The share of steps in which words get longer, from a quarter of the longest on.
-        every: After so many steps the validation split is looked at.
-        patience: It ends when that was all right so many times in a row; 0 for never.
-        minutes: It ends after so many minutes; None for never. Then the weights depend on how fast the machine is.
+        steps: Maximum number of steps.
+        batch: Words per step.
+        learning_rate: Peak learning rate.
+        weight_decay: Weight decay of AdamW.
+        warm_up: Share of steps of the warm-up.
+        floor: Final learning rate, as a share of the peak.
+        curriculum: Share of steps in which the maximum word length grows, starting at a quarter of the full length.
+        every: Steps between evaluations on the validation split.
+        patience: Training ends after this number of consecutive evaluations without errors; 0 disables this.
+        minutes: Time limit; None for no limit. With a limit, the weights depend on the speed of the machine.
     """
 
     steps: int = 1_000
@@ -122,14 +124,14 @@ class Schedule:
 
     def __post_init__(self) -> None:
         if min(self.steps, self.batch, self.every) < 1 or self.learning_rate <= 0:
-            raise UsageError("steps, words of a step and the learning rate are greater than 0")
+            raise UsageError("steps, words per step and the learning rate must be greater than 0")
         if not (0 <= self.curriculum <= 1 and 0 <= self.warm_up <= 1 and 0 <= self.floor <= 1):
-            raise UsageError("the shares of steps in which words get longer, or the rate rises, are from 0 to 1")
+            raise UsageError("curriculum, warm-up and floor must be from 0 to 1")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Setting:
-    """A run: what is learned, by what, how, and from which first weights."""
+    """A training run: task, architecture, schedule, and the seed of initialisation and batches."""
 
     task: Task
     shape: Shape
@@ -137,31 +139,31 @@ class Setting:
     seed: int = 0
 
     def to_json(self) -> dict[str, Any]:
-        """As plain data."""
+        """Return the setting as JSON-serialisable data."""
         return json.loads(json.dumps(asdict(self)))  # type: ignore[no-any-return]
 
     @classmethod
     def from_json(cls, data: dict[str, Any]) -> Setting:
-        """What :meth:`to_json` gave.
+        """Inverse of :meth:`to_json`.
 
         Raises:
-            UsageError: If it is something else.
+            UsageError: If the data is not a setting.
         """
         try:
             kinds = {"task": Task, "shape": Shape, "schedule": Schedule}
             parts = {name: kind(**_tuples(data[name])) for name, kind in kinds.items()}
             return cls(**parts, seed=int(data["seed"]))
         except (LookupError, TypeError, ValueError):
-            raise UsageError("this is not the setting of a run of training") from None
+            raise UsageError("this is not the setting of a training run") from None
 
     @property
     def digest(self) -> str:
-        """A short name for everything that the weights depend on."""
+        """A digest of everything that the weights depend on."""
         return sha256(json.dumps(self.to_json(), sort_keys=True).encode()).hexdigest()[:10]
 
     @property
     def name(self) -> str:
-        """A name for files: what people ask for first, and the digest."""
+        """A file name: the main options and the digest."""
         shape = self.shape
         safe = "".join(c if c.isalnum() or c in "-_" else "-" for c in self.task.name)[:40]
         positions, precision = shape.positions.replace("+", "-"), shape.precision.replace(":", "-")
@@ -173,7 +175,7 @@ def _tuples(data: dict[str, Any]) -> dict[str, Any]:
 
 
 def differences(settings: list[Setting]) -> list[str]:
-    """The names of what is not the same in all settings, apart from the seed of a run, such as "positions"."""
+    """Return the names of the fields that differ between settings, apart from the seed, such as "positions"."""
     flat = [{**asdict(each.task), **asdict(each.shape), **asdict(each.schedule)} for each in settings]
     names = [field.name for kind in (Task, Shape, Schedule) for field in fields(kind) if field.name != "text"]
     return [name for name in names if len({str(each[name]) for each in flat}) > 1]

@@ -1,7 +1,7 @@
-"""Where training is kept while it goes on: weights, the state of AdamW and where it is, in one file without code.
+"""Checkpoints of interrupted training: weights, optimizer state and progress in one safetensors file.
 
-Safetensors holds the numbers and, as text, what else is needed. A file of another setting, or a damaged one, is not
-gone on from: that is an error, not a fresh start.
+Tensors hold the numbers, metadata the rest. A file of another setting, or a damaged one, is an error; training does not
+silently restart.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from softmachine.support.files import write
 
 
 def save_state(path: Path, decoder: Decoder, optimizer: Optimizer, progress: Mapping[str, Any], digest: str) -> None:
-    """Write all that training depends on from here on; the file is whole at any time."""
+    """Save the complete training state; the file is replaced atomically."""
     from safetensors.torch import save
 
     tensors: dict[str, Tensor] = {f"weights.{name}": each.detach() for name, each in decoder.named_parameters()}
@@ -32,10 +32,10 @@ def save_state(path: Path, decoder: Decoder, optimizer: Optimizer, progress: Map
 
 
 def load_state(path: Path, decoder: Decoder, optimizer: Optimizer, digest: str) -> dict[str, Any]:
-    """Go on from a file: weights and the state of AdamW are put in place, and what else was known is returned.
+    """Load the weights and the optimizer state in place, and return the progress.
 
     Raises:
-        SourceError: If it is not the state of such a training.
+        SourceError: If the file is not a state of this setting.
     """
     import torch
     from safetensors import SafetensorError, safe_open
@@ -44,7 +44,7 @@ def load_state(path: Path, decoder: Decoder, optimizer: Optimizer, digest: str) 
         with safe_open(path, "pt") as file:
             about = file.metadata() or {}
             if about.get("setting") != digest:
-                raise SourceError("this is the state of another training", place=Place(str(path)))
+                raise SourceError("this is the state of another training run", place=Place(str(path)))
             with torch.no_grad():
                 for name, parameter in decoder.named_parameters():
                     parameter.copy_(file.get_tensor(f"weights.{name}"))
@@ -53,7 +53,7 @@ def load_state(path: Path, decoder: Decoder, optimizer: Optimizer, digest: str) 
                     }
             progress = json.loads(about["progress"])
     except (SafetensorError, OSError, KeyError, ValueError, RuntimeError) as error:
-        raise SourceError(f"this is not the state of a training: {error}", place=Place(str(path))) from None
+        raise SourceError(f"this is not the state of a training run: {error}", place=Place(str(path))) from None
     if not isinstance(progress, dict):
-        raise SourceError("this is not the state of a training", place=Place(str(path)))
+        raise SourceError("this is not the state of a training run", place=Place(str(path)))
     return progress

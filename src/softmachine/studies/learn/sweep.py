@@ -1,4 +1,4 @@
-"""Many runs of training, over the one executor that all sweeps use: one unit is one run, which travels as text."""
+"""Sweeps of training runs on the executor of all sweeps; a unit of work is one run, sent as text."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Job:
-    """What travels to a worker.
+    """Description of a sweep that is sent to a worker.
 
     Args:
         settings: The settings of all runs, as JSON.
-        folder: Where runs are kept; None if the worker is on another machine.
-        version: That of softmachine.
+        folder: Folder of the runs; None if the worker is on another machine.
+        version: The version of softmachine.
     """
 
     settings: tuple[str, ...]
@@ -38,9 +38,9 @@ class Job:
 
 
 def do(job: Job, start: int, stop: int) -> Json:
-    """What a worker does with some of the runs."""
+    """Perform a part of the runs on a worker."""
     if job.version != __version__:
-        raise MismatchError(f"a worker has softmachine {__version__}, and not {job.version}")
+        raise MismatchError(f"a worker has softmachine {__version__}, not {job.version}")
     folder = None if job.folder is None else Path(job.folder)
     return {"runs": [run(Setting.from_json(json.loads(each)), folder)[0] for each in job.settings[start:stop]]}
 
@@ -53,14 +53,14 @@ def sweep(
     tell: Tell = nobody,
     watch: Watch = lambda _: None,
 ) -> Iterator[Record]:
-    """Do all runs, and hand out their records in order.
+    """Perform all runs, and yield their records in order.
 
     Args:
         settings: The runs.
-        folder: Where they are kept, and gone on from after an interruption; None for nowhere.
-        crew: Who helps.
-        tell: Is told if nobody can.
-        watch: Is shown the progress of runs that are done in this process.
+        folder: Folder that the runs are saved in and resumed from; None to save nothing.
+        crew: The executor.
+        tell: Progress callback; called if the executor cannot be used.
+        watch: Progress callback of runs in this process.
     """
     if folder is not None:
         make_folder(folder)

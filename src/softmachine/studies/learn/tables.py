@@ -1,4 +1,4 @@
-"""Runs as tables for people: a line for each kind of run, seeds as mean and range, and what has to be said with it."""
+"""Text tables of training runs: one row per setting, with mean and range over seeds, and notes."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from softmachine.studies.learn.runs import Record
 from softmachine.studies.learn.settings import Setting, differences
 
 COLUMNS = {"all": "exact", "long": "exact_long", "verdict": "verdict"}
-"""What is shown of each bin."""
+"""Columns of each bin: heading and metric."""
 
 
 def settings_of(records: Sequence[Record]) -> list[Setting]:
-    """The settings of runs."""
+    """Return the settings of runs."""
     return [Setting.from_json(each["setting"]) for each in records]
 
 
 def grouped(records: Sequence[Record]) -> list[list[Record]]:
-    """Runs that differ in nothing but the seed, together."""
+    """Group runs that differ only in the seed."""
     groups: dict[Setting, list[Record]] = {}
     for setting, record in zip(settings_of(records), records, strict=True):
         groups.setdefault(replace(setting, seed=0), []).append(record)
@@ -28,7 +28,7 @@ def grouped(records: Sequence[Record]) -> list[list[Record]]:
 
 
 def named(records: Sequence[Record]) -> list[tuple[str, list[Record]]]:
-    """Groups of runs with their names: what differs between them."""
+    """Group runs, and name each group by the fields that differ between groups."""
     groups = grouped(records)
     firsts = [Setting.from_json(group[0]["setting"]) for group in groups]
     odd = differences(firsts) or ["positions"]
@@ -45,7 +45,7 @@ def _value(setting: Setting, name: str) -> str:
 
 
 def share(values: Sequence[float | None]) -> str:
-    """Shares as a percentage: the mean over seeds, and the range if they differ."""
+    """Format shares as a percentage: the mean over seeds, and the range if they differ."""
     known = [value for value in values if value is not None]
     if not known:
         return "–"
@@ -54,12 +54,12 @@ def share(values: Sequence[float | None]) -> str:
 
 
 def measured(group: Sequence[Record], bin_: str, name: str) -> str:
-    """One figure of a bin, over the seeds of a group."""
+    """Format a metric of a bin, over the seeds of a group."""
     return share([each["measures"][bin_][name] for each in group])
 
 
 def table(records: Sequence[Record]) -> str:
-    """Whole traces exact, among all words and among those with long traces, and verdicts, for every bin."""
+    """Format a table of exact traces, among all words and among long traces, and of verdicts, for every bin."""
     bins = settings_of(records)[0].task.bins
     head = ["", *(f"{bin_} {column}" for bin_ in bins for column in COLUMNS)]
     rows = [
@@ -70,7 +70,7 @@ def table(records: Sequence[Record]) -> str:
 
 
 def aligned(rows: Sequence[Sequence[str]]) -> str:
-    """Rows of cells as lines, the first column to the left and the others to the right; a line below the head."""
+    """Align rows of cells, the first column left and the others right, with a rule below the heading."""
     widths = [max(len(row[k]) for row in rows) for k in range(len(rows[0]))]
     sides = [str.ljust, *[str.rjust] * (len(widths) - 1)]
     lines = ["  ".join(side(cell, width) for side, cell, width in zip(sides, row, widths, strict=True)) for row in rows]
@@ -79,28 +79,28 @@ def aligned(rows: Sequence[Sequence[str]]) -> str:
 
 
 def notes(records: Sequence[Record]) -> list[str]:
-    """What has to be said with a table: bins and counts, baselines, how training ended."""
+    """Return the notes of a table: bins and counts, baselines, and how training ended."""
     first = records[0]
-    task, said = settings_of(records)[0].task, []
+    task, lines = settings_of(records)[0].task, []
     for bin_, lengths in task.bins.items():
         found: dict[str, Any] = first["measures"][bin_]
         baselines = share([found["same_trace"]]), share([found["same_verdict"]])
-        said.append(
+        lines.append(
             f"{bin_}: length {lengths[0]} to {lengths[-1]}, {found['words']} words, {found['accepted']} of them "
-            f"accepted, {found['long_words']} with traces of over 10 tokens; a model that says what is most "
-            f"frequent gets {baselines[0]} % of traces and {baselines[1]} % of verdicts"
+            f"accepted, {found['long_words']} with traces of over 10 tokens; baseline (most frequent "
+            f"answer): {baselines[0]} % of traces and {baselines[1]} % of verdicts"
         )
     data = first["data"]["train"]
     seeds = sorted({each["setting"]["seed"] for each in records})
-    said.append(f"trained on {data['words']} words, {data['accepted']} of them accepted; data seed {task.seed}")
-    said.append(f"seeds {', '.join(map(str, seeds))}: mean, and range in brackets; shares of words in %")
-    said += [f"{name}: {ends(group)}" for name, group in named(records)]
-    return said
+    lines.append(f"trained on {data['words']} words, {data['accepted']} of them accepted; data seed {task.seed}")
+    lines.append(f"seeds {', '.join(map(str, seeds))}: mean, and range in parentheses; shares of words in %")
+    lines += [f"{name}: {ends(group)}" for name, group in named(records)]
+    return lines
 
 
 def ends(group: Sequence[Record]) -> str:
-    """How training of a group ended, and how long it took."""
-    reasons = {"steps": "all steps made", "converged": "validation all right", "time": "time over"}
+    """Format how training of a group ended, and how long it took."""
+    reasons = {"steps": "all steps done", "converged": "validation exact", "time": "time limit reached"}
     parts = [each["training"] for each in group]
     why = ", ".join(sorted({reasons[part["ended"]] for part in parts}))
     steps, seconds = (_range([round(part[name]) for part in parts]) for name in ("step", "cpu"))

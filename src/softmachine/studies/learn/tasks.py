@@ -1,4 +1,4 @@
-"""From a source to a task: what is learned is asked for in the words of the command line."""
+"""Construction of tasks and grids of training runs from a source and the options of the command line."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ from softmachine.theorems import theorem_for
 def task_for(
     source: Source, *, train: int, tests: Sequence[int], theorem: str | None = None, **more: int | float | bool | None
 ) -> Task:
-    """The task to learn the traces of a source.
+    """Return the task to learn the traces of a source.
 
     Args:
         source: The source.
-        train: Words of the training have at most this length.
-        tests: Up to which length each bin of tests goes.
-        theorem: Whose tokens; by default the first that applies.
-        more: What else :class:`.Task` takes.
+        train: Maximum length of training words.
+        tests: Maximum length of each further test bin.
+        theorem: The theorem whose tokens are used. Default: the first that applies.
+        more: Other arguments of ``Task``.
 
     Raises:
         UsageError: If the source has no traces.
-        ConstructionError: If there is no such theorem, or its tokens depend on a length and there is none.
+        ConstructionError: If there is no such theorem, or its tokens depend on a length and none is given.
     """
     task = Task(
         language=source.language,
@@ -54,10 +54,10 @@ def grid(
     width: int = 64,
     heads: int = 2,
 ) -> list[Setting]:
-    """All runs with one of each: encodings, depths, precisions, seeds.
+    """Return the Cartesian product of encodings, depths, precisions and seeds as runs.
 
     Raises:
-        UsageError: If there is no such encoding or precision, or no model has such a shape.
+        UsageError: If there is no such encoding or precision, or the architecture is invalid.
     """
     for name in positions:
         parts_of(name)
@@ -75,10 +75,10 @@ def grid(
 
 
 def require_data(settings: Sequence[Setting]) -> None:
-    """Make the data of all runs, so that what is wrong with it is said before any training.
+    """Generate the data of all runs, so that errors are raised before training.
 
     Raises:
-        UsageError: If a bin has no words, or fewer than were asked for.
+        UsageError: If a bin has no words, or fewer than requested.
     """
     for task in dict.fromkeys(each.task for each in settings):
         corpus_of(task)

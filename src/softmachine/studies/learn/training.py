@@ -1,9 +1,9 @@
-"""Training: AdamW on the tokens of traces, deterministic by seed, and able to go on after an interruption.
+"""Training loop: AdamW on the tokens of traces, deterministic by seed and resumable.
 
-What a step sees depends on the seed and the number of the step alone, and all else is in the state that is kept
-(:mod:`.states`). So training that was interrupted gives the weights of one that was not, on the same machine. It ends
-after its steps, when the validation split was all right several times in a row, or when its time is over; only the
-last depends on how fast the machine is, and says so.
+The batch of a step depends only on the seed and the step, and everything else is in the saved state.
+An interrupted run therefore gives the same weights as an uninterrupted one, on the same machine. Training ends after
+the last step, after several consecutive evaluations without errors on the validation split, or at the time limit; only
+the last depends on the speed of the machine, and is recorded.
 """
 
 from __future__ import annotations
@@ -26,22 +26,22 @@ from softmachine.studies.learn.settings import Schedule, Setting
 from softmachine.studies.learn.states import load_state, save_state
 
 KEEP = 20.0
-"""After so many seconds of training its state is kept, if there is a file for it."""
+"""Seconds between saves of the state, if there is a file for it."""
 NORM = 1.0
-"""Gradients are scaled down to this norm."""
+"""Maximum gradient norm (clipping)."""
 
 
 @dataclass
 class Progress:
-    """How far training is.
+    """Progress of training.
 
     Args:
-        step: How many steps were made.
-        seconds: How long they took, also before an interruption.
-        cpu: How many seconds of a processor they took; on a machine that others use, too, that is what counts.
-        in_a_row: How often the validation split was all right, up to now without a break.
-        ended: Why it is over: "steps", "converged" or "time"; empty while it goes on.
-        losses: Step, mean loss since the last entry, and the share of validation traces that were exact.
+        step: Number of steps done.
+        seconds: Their wall-clock time, including before an interruption.
+        cpu: Their processor time in seconds, which is meaningful on a shared machine.
+        in_a_row: Number of consecutive evaluations without errors on the validation split, up to now.
+        ended: Why training ended: "steps", "converged" or "time"; empty while it is running.
+        losses: Step, mean loss since the last entry, and the share of exact validation traces.
     """
 
     step: int = 0
@@ -56,7 +56,7 @@ Watch = Callable[[Progress], None]
 
 
 def rate(schedule: Schedule, step: int) -> float:
-    """The learning rate of a step."""
+    """Return the learning rate of a step."""
     warm = max(1, round(schedule.warm_up * schedule.steps))
     if step < warm:
         return schedule.learning_rate * (step + 1) / warm
@@ -65,14 +65,14 @@ def rate(schedule: Schedule, step: int) -> float:
 
 
 def longest(schedule: Schedule, step: int, limit: int) -> int:
-    """How long words of a step may be."""
+    """Return the maximum word length of a step."""
     growing = schedule.curriculum * schedule.steps
     return limit if step >= growing else math.ceil(limit * (0.25 + 0.75 * step / growing))
 
 
 @contextmanager
 def alone(seed: int) -> Iterator[None]:
-    """One thread and a seed of its own, so that nothing around training decides what comes of it."""
+    """Use one thread and a separate random state, so that training is independent of its environment."""
     threads, state = torch.get_num_threads(), torch.get_rng_state()
     torch.set_num_threads(1)
     torch.manual_seed(seed)
@@ -89,10 +89,10 @@ def train(
     """Train a model.
 
     Args:
-        setting: What and how.
+        setting: The setting.
         corpus: The data of its task.
-        kept: The file that holds the state while it goes on; what is there is gone on from.
-        watch: Is shown the progress after every step; an exception from it interrupts training.
+        kept: File of the training state; training resumes from it if it exists.
+        watch: Progress callback, called after every step; an exception from it interrupts training.
     """
     with alone(setting.seed):
         return _Training(setting, corpus, kept, watch).run()
@@ -149,7 +149,7 @@ class _Training:
         self.progress.step += 1
 
     def _look(self) -> None:
-        """See how much of the validation split is right, and whether that is enough."""
+        """Evaluate on the validation split, and decide whether training ends."""
         progress, schedule = self.progress, self.schedule
         right = exact(self.decoder, self.corpus, self.corpus.validation)
         share = sum(right) / len(right)
@@ -163,5 +163,5 @@ class _Training:
 
 
 def loss_of(decoder: Decoder, tokens: Tensor, following: Tensor, counts: Tensor) -> Tensor:
-    """The mean loss, over the tokens of traces alone."""
+    """Return the mean cross-entropy over the tokens of traces."""
     return nn.functional.cross_entropy(decoder(tokens)[counts], following[counts])

@@ -1,1 +1,1 @@
-"""Measurements: how families grow, Myhill–Nerode slices, the atlas, and their pictures."""
+"""Measurements: growth of families, Myhill–Nerode slices, formula search, cost of rewrites, and the atlas."""

@@ -1,10 +1,11 @@
-"""The map of padded transformers: which circuit class each regime has, and how much of that is shown here.
+"""Atlas of padded transformers: the circuit class of each regime, and commands that demonstrate it.
 
-Figure 1 of "Revisiting Padded Transformer Expressivity". A regime is a depth, a precision, a width and a uniformity;
-all have polynomial padding. That it has exactly its class is three claims, and each is witnessed, by commands that run,
-or only cited: all of the class is recognised (a family is compiled and run), by a family that is uniform (machines
-print it, and their space is measured), and nothing else is. The last is a statement about all transformers: every cell
-cites it, and the command shows its proof on one transformer, which becomes a circuit of the class.
+Figure 1 of "Revisiting Padded Transformer Expressivity" (Svete et al. 2026). A regime is a depth, a precision, a width
+and a uniformity; all have polynomial padding. That a regime equals its class consists of three claims, each witnessed
+by commands that run, or only cited: the whole class is recognised (a family is compiled and run), by a uniform family
+(machines print it, and their space is measured), and no other language is. The last is a statement about all
+transformers: every cell cites it, and the command demonstrates its proof on one transformer, which becomes a circuit of
+the class.
 """
 
 from __future__ import annotations
@@ -20,24 +21,24 @@ EARLIER = "Merrill & Sabharwal 2025a"
 
 
 class Claim(StrEnum):
-    """What is claimed of a regime and its class."""
+    """The three claims that make up the equality of a regime and its class."""
 
     LOWER = "lower"
-    """All of the class is recognised: a family is compiled and run."""
+    """The whole class is recognised: a family is compiled and run."""
     UNIFORM = "uniform"
     """The family is uniform: machines print it, and their space is measured."""
     UPPER = "upper"
-    """Nothing else is recognised, which is cited: one transformer becomes a circuit of the class."""
+    """No other language is recognised (cited): one transformer becomes a circuit of the class."""
 
 
 @dataclass(frozen=True)
 class Witness:
-    """What runs of the proof of a claim.
+    """Runnable part of the proof of a claim.
 
     Args:
-        construction: Its name.
-        command: A command that runs it, in less than a minute.
-        note: How it shows the claim, and how much of it, if that needs a word.
+        construction: The name of the construction.
+        command: A command that runs it in less than a minute.
+        note: How it supports the claim, and to what extent.
     """
 
     construction: str
@@ -50,16 +51,16 @@ class Cell:
     """A regime and the class of languages that it recognises.
 
     Args:
-        depth: How deep, by loops.
-        precision: Bits of a number.
+        depth: Depth, with loops.
+        precision: Bits per number.
         width: Coordinates of the residual stream.
-        uniformity: Of the parameters.
-        languages: The class; empty if the regime has too little volume (precision × width) for a natural one.
-        lower: What runs of the proof that all of the class is recognised.
-        uniform: What runs of the proof that it is by a uniform family.
-        above: What runs of the proof that nothing else is recognised.
-        cited: Who shows that all of it is recognised, where nothing here does.
-        upper: Which result shows that nothing else is: of the paper, unless it has authors and a year.
+        uniformity: Uniformity of the parameters.
+        languages: The class; empty if the volume (precision × width) is too small for a natural class.
+        lower: Witnesses of the claim that the whole class is recognised.
+        uniform: Witnesses of the claim that a uniform family recognises it.
+        above: Witnesses of the claim that no other language is recognised.
+        cited: The paper that proves the lower bound, where this package has no construction for it.
+        upper: The result that proves the upper bound: of Svete et al. 2026 unless it has authors and a year.
     """
 
     depth: str
@@ -75,17 +76,17 @@ class Cell:
 
     @property
     def witnesses(self) -> dict[Claim, tuple[Witness, ...]]:
-        """What runs of the proof of each claim."""
+        """The witnesses of each claim."""
         return {Claim.LOWER: self.lower, Claim.UNIFORM: self.uniform, Claim.UPPER: self.above}
 
     @property
     def witnessed(self) -> tuple[Claim, ...]:
-        """The claims of which something runs here."""
+        """The claims that have witnesses."""
         return tuple(claim for claim, witnesses in self.witnesses.items() if witnesses)
 
 
 def all_witnesses(cells: tuple[Cell, ...]) -> Iterator[tuple[Claim, Witness]]:
-    """Everything that runs, each once: claim by claim, in the order of the cells."""
+    """Yield all distinct witnesses, by claim and in the order of the cells."""
     yield from dict.fromkeys((claim, each) for claim in Claim for cell in cells for each in cell.witnesses[claim])
 
 
@@ -96,45 +97,45 @@ _UNIT = Witness(
 _DEEP_UNIT = Witness(
     "circuit-unit",
     "softmachine run parity-8 10110000 --theorem circuit-unit --arithmetic fixed:17",
-    "any circuit, as many turns as it is deep",
+    "any circuit, one iteration per level of its depth",
 )
 _READS = Witness(
     "circuit-evaluator",
     "softmachine run and-or 101 --theorem circuit-evaluator --length 64 --arithmetic fixed:2",
-    "circuit evaluation is complete (Lemma C.2); as many turns as the circuit is deep",
+    "circuit evaluation is complete (Lemma C.2 of Svete et al. 2026); one iteration per level of the circuit",
 )
 _FAMILY = Witness(
     "uniform-circuits",
     "softmachine run parity-family 01 --theorem uniform-circuits --arithmetic fixed:2",
-    "the language of a uniform family, reduced to circuit evaluation: log^d turns",
+    "the language of a uniform family, reduced to circuit evaluation: log^d iterations",
 )
 _COUNTING_FAMILY = Witness(
     "uniform-thresholds",
     "softmachine run vote-tree 101 --arithmetic fixed:17",
-    "the language of a uniform family with thresholds, in width 33: log^d turns",
+    "the language of a uniform family with thresholds, in width 33: log^d iterations",
 )
 _GUESSES = Witness(
     "nondeterministic-logspace",
     "softmachine run equal-blocks '1#1' --arithmetic fixed:2",
-    "NL (Lemma 5.4, d = 1): a machine that guesses, reduced to connectivity",
+    "NL (Lemma 5.4 of Svete et al. 2026, d = 1): a nondeterministic machine, reduced to connectivity",
 )
 _GRAPH = Witness(
     "connectivity",
     "softmachine run one-way-streets 'home station' --arithmetic fixed:2",
-    "complete for NL (Theorem C.1, d = 1)",
+    "complete for NL (Theorem C.1 of Svete et al. 2026, d = 1)",
 )
 _FLAT_FAMILY = Witness("adjacent-ones", "softmachine uniform adjacent-ones", "a family in AC⁰, by circuit-binary")
 _TREE_FAMILY = Witness("and-or-tree", "softmachine uniform and-or-tree", "a family in AC¹, by circuit-binary")
 _RULES = Witness(
     "parity-family",
     "softmachine uniform parity-family",
-    "any family that is written as rules: its circuits (Lemma C.1), and the transformer of Corollary 5.1",
+    "any family given by rules: its circuits (Lemma C.1 of Svete et al. 2026), and the transformer of Corollary 5.1",
 )
-_COUNTING_RULES = Witness(
-    "vote-tree", "softmachine uniform vote-tree", "any family that is written as rules, with thresholds"
-)
+_COUNTING_RULES = Witness("vote-tree", "softmachine uniform vote-tree", "any family given by rules, with thresholds")
 _EVALUATOR = Witness(
-    "circuit-evaluator", "softmachine uniform circuit-evaluator", "circuit evaluation itself (Lemma C.3)"
+    "circuit-evaluator",
+    "softmachine uniform circuit-evaluator",
+    "circuit evaluation itself (Lemma C.3 of Svete et al. 2026)",
 )
 _COUNTING_EVALUATOR = Witness(
     "threshold-evaluator", "softmachine uniform threshold-evaluator", "circuit evaluation itself, with thresholds"
@@ -147,33 +148,33 @@ _DEEP_FAMILY = Witness(
 _TO_AC = Witness(
     "to_circuit",
     "softmachine circuit 'Q_a since Q_b' --inputs 12 --arithmetic fixed:2 --gates AC",
-    "Lemma 4.2: AND, OR, NOT, in a depth that does not depend on the length",
+    "Lemma 4.2 of Svete et al. 2026: AND, OR, NOT, in a depth independent of the length",
 )
 _TO_TC = Witness(
     "to_circuit",
     "softmachine circuit 'Q_a since Q_b' --inputs 6 --arithmetic fixed:6 --gates TC",
-    "Lemma 4.2: threshold gates, in a depth that does not depend on the length",
+    "Lemma 4.2 of Svete et al. 2026: threshold gates, in a depth independent of the length",
 )
 _TO_DEEP_AC = Witness(
     "to_circuit",
     "softmachine circuit full-adder --theorem circuit-binary --inputs 3 --arithmetic fixed:2 --gates AC",
-    "Lemma 5.1: a copy for each turn of the loop",
+    "Lemma 5.1 of Svete et al. 2026: one copy per iteration of the loop",
 )
 _TO_DEEP_TC = Witness(
     "to_circuit",
     "softmachine circuit full-adder --theorem circuit-unit --inputs 3 --arithmetic fixed:11 --gates TC",
-    "Lemma 5.1: a copy for each turn of the loop",
+    "Lemma 5.1 of Svete et al. 2026: one copy per iteration of the loop",
 )
 _MEMBERS = Witness(
     "temporal-layer-norm",
     "softmachine run majority-formula aab --theorem temporal-layer-norm --arithmetic fixed:4",
-    "members of the class, with layer norm: no position features, one set of weights; that it is all of it is cited",
+    "members of the class, with layer norm: no position features, one set of weights; the whole class is cited",
 )
 _LOOPED_MEMBERS = Witness(
     "automaton-layer-norm",
     "softmachine run shell-game srrsr --theorem automaton-layer-norm",
     "members of the class (d = 1), one complete for NC¹, with layer norm: no position features, one set of weights, "
-    "log N turns; in float64, since layer norm of several numbers is not defined in fixed point; that it is all of it "
+    "log N iterations; in float64, since layer norm of several numbers is not defined in fixed point; the whole class "
     "is cited",
 )
 
@@ -197,7 +198,7 @@ def _constant_depth() -> tuple[Cell, ...]:
 
 def _looped() -> tuple[Cell, ...]:
     upper = "Lemma 5.2 (5b)"
-    unstated = "Lemma 4.2, Lemma 5.1"  # equation (5b) is about logarithmic precision only
+    unstated = "Lemma 4.2, Lemma 5.1"  # equation (5b) covers logarithmic precision only
     ac, tc = "FO-uniform AC^d", "FO-uniform TC^d"
     complete = (_FAMILY, _READS, _GUESSES, _GRAPH), (_EVALUATOR, _RULES, _TREE_FAMILY, _GRAPH_FAMILY), (_TO_DEEP_AC,)
     counts = (_COUNTING_FAMILY, _DEEP_UNIT), (_COUNTING_EVALUATOR, _COUNTING_RULES, _DEEP_FAMILY), (_TO_DEEP_TC,)
@@ -218,4 +219,4 @@ def _looped() -> tuple[Cell, ...]:
 _WIDTHS = (CONSTANT, LOGARITHMIC, POLYNOMIAL)
 
 ATLAS: tuple[Cell, ...] = (*_constant_depth(), *_looped())
-"""All regimes, as in the figure: row by row."""
+"""All regimes, by rows of the figure."""

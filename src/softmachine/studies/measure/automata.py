@@ -1,8 +1,8 @@
-"""The automaton of Lemma 4.2 of "Softmax Transformers are Turing-Complete", built from a C-RASP program.
+"""Deterministic automaton of a C-RASP program (Lemma 4.2 of "Softmax Transformers are Turing-Complete").
 
-What a program without relations knows of a prefix is the last token and its counts, and they decide all that it says
-afterwards, its chain of thought included. So these are the states of an automaton for the words up to length n: there
-are polynomially many, since a count goes up to n. A language that needs more states than that has no such program.
+The last token and the counts of a prefix determine all further outputs of a program without relations, including its
+chain of thought. They are the states of an automaton for the words up to length n; their number is polynomial, since a
+count is at most n. A language that needs more states has no such program.
 """
 
 from __future__ import annotations
@@ -17,19 +17,19 @@ from softmachine.support.errors import UsageError
 
 MOST_STATES = 1 << 18
 MOST_THOUGHTS = 100_000
-"""A chain of thought that is longer is taken for one that does not end."""
+"""Longer chains of thought count as nonterminating."""
 
 
 @dataclass(frozen=True)
 class Automaton:
-    """A deterministic automaton for the words up to a length; state 0 is the first one.
+    """Deterministic automaton for the words up to a length; state 0 is initial.
 
     Args:
         alphabet: The letters.
-        length: The longest words that it reads.
-        levels: For each state how many letters were read.
-        next: For each state the state after each letter; none after the longest words.
-        accepting: For each state whether a word that ends there is accepted.
+        length: Maximum length of words.
+        levels: For each state the number of letters read.
+        next: For each state the successor for each letter; empty after words of maximum length.
+        accepting: For each state whether it is accepting.
     """
 
     alphabet: tuple[str, ...]
@@ -44,14 +44,14 @@ class Automaton:
         return len(self.levels)
 
     def accepts(self, word: tuple[str, ...]) -> bool:
-        """Whether a word, not longer than the longest, is accepted."""
+        """Whether a word of at most the maximum length is accepted."""
         state = 0
         for letter in word:
             state = self.next[state][self.alphabet.index(letter)]
         return self.accepting[state]
 
     def classes(self, length: int) -> tuple[int, ...]:
-        """How many states the smallest automaton for the words of one length has, for prefixes of each length."""
+        """Return the number of states of the minimal automaton for the words of one length, per prefix length."""
         known: dict[int, int] = {}
         numbers = []
         for level in range(length, -1, -1):
@@ -67,16 +67,16 @@ class Automaton:
 
 
 def automaton(program: Program, length: int) -> Automaton:
-    """The automaton of a program for the words up to a length.
+    """Build the automaton of a program for the words up to a length.
 
     Raises:
-        UsageError: If the program counts through R, has too many states, or does not come to an end.
+        UsageError: If the program counts through R, has too many states, or does not terminate.
     """
     first = Counting(prepared(program))
     states: dict[tuple[int, ...], int] = {_state(first): 0}
     waiting = [first.copy()]
     following: list[tuple[int, ...]] = []
-    for counting in waiting:  # grows while it is gone through
+    for counting in waiting:  # grows during iteration
         after = []
         for letter in program.alphabet if counting.position < length else ():
             later = counting.copy()
@@ -99,8 +99,8 @@ def _state(counting: Counting) -> tuple[int, ...]:
 
 
 def _verdict(program: Program, counting: Counting) -> bool:
-    """What a program says in the end, from a state on."""
-    said = list(islice(thoughts(program, counting.copy()), MOST_THOUGHTS))
-    if not said or said[-1] not in VERDICTS:
-        raise UsageError(f"{program.name!r} does not come to an end in {MOST_THOUGHTS:,} tokens")
-    return VERDICTS[said[-1]] == "accept"
+    """Run a program from a state, and return whether it accepts."""
+    tokens = list(islice(thoughts(program, counting.copy()), MOST_THOUGHTS))
+    if not tokens or tokens[-1] not in VERDICTS:
+        raise UsageError(f"{program.name!r} does not terminate within {MOST_THOUGHTS:,} tokens")
+    return VERDICTS[tokens[-1]] == "accept"

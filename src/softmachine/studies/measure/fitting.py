@@ -1,7 +1,7 @@
-"""How numbers grow with n, told from some of them: by a formula that is exact, or by a law that comes close.
+"""Fits of sequences: an exact formula in n, or an approximate growth law.
 
-A *formula* is the simplest function of n, out of a few families, that has exactly these values. A *law* says whether
-they grow like a power of n or exponentially, as far as a few numbers can tell.
+A *formula* is the simplest function of n, out of a few families, with exactly these values. A *law* classifies the
+growth as polynomial or exponential, as far as a few numbers allow.
 """
 
 from __future__ import annotations
@@ -40,13 +40,13 @@ _FAMILIES: tuple[tuple[str, ...], ...] = (
     ("n³", "n²", "n", ""),
     ("n⌈log₂ n⌉", "n", "⌈log₂ n⌉", ""),
 )
-"""Which functions are combined, simple combinations first."""
+"""The sets of functions that are combined, simple ones first."""
 _MOST_DENOMINATOR = 6
-"""Coefficients with a larger denominator are not simple."""
+"""Maximum denominator of coefficients."""
 FEWEST = 5
-"""With fewer numbers no law is told."""
+"""Minimum number of values for a law."""
 CLEAR = 2.0
-"""One law must miss the numbers by so many times what the other one does."""
+"""Minimum ratio of the errors of the two laws for a decision."""
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ class Formula:
     terms: tuple[tuple[Fraction, str], ...]
 
     def at(self, n: int) -> Fraction:
-        """The value for n."""
+        """Return the value for n."""
         return sum((factor * _FUNCTIONS[name](n) for factor, name in self.terms), Fraction(0))
 
     def __str__(self) -> str:
@@ -70,12 +70,12 @@ class Formula:
 
 
 def fitted(points: Mapping[int, int]) -> Formula | None:
-    """The simplest formula with these values at these n; None if the points do not determine and confirm one.
+    """Find the simplest formula with these values at these n; None if the points do not determine and confirm one.
 
     A family of k functions needs 2k + 1 points: k determine the coefficients, and the others, held out, confirm them.
-    One held out must be at least twice as large as the k smallest: a logarithm is almost constant, or almost linear,
-    on a short interval. If two formulas with the same number of terms have these values, none is returned: for
-    example, powers of two do not tell ⌈log₂ n⌉ + 1 from ⌈log₂(n+1)⌉.
+    The largest n must be at least twice the k-th smallest: a logarithm is almost constant, or almost linear, on a short
+    interval. If two formulas with the same number of terms have these values, the result is None: for example, powers
+    of two do not distinguish ⌈log₂ n⌉ + 1 from ⌈log₂(n+1)⌉.
     """
     sizes, found = sorted(points), set[Formula]()
     for family in _FAMILIES:
@@ -92,7 +92,7 @@ def fitted(points: Mapping[int, int]) -> Formula | None:
 
 
 def _solved(rows: Sequence[Sequence[int]], values: Sequence[int]) -> list[Fraction] | None:
-    """The one solution of a system of linear equations; None if there is none, or more than one."""
+    """Return the unique solution of a linear system; None if there is none, or more than one."""
     from flint import fmpq_mat
 
     unknowns = len(rows[0])
@@ -104,7 +104,7 @@ def _solved(rows: Sequence[Sequence[int]], values: Sequence[int]) -> list[Fracti
 
 
 class Law(StrEnum):
-    """How numbers grow."""
+    """Growth law of a sequence."""
 
     CONSTANT = "constant"
     POLYNOMIAL = "polynomial"
@@ -114,17 +114,16 @@ class Law(StrEnum):
 
 @dataclass(frozen=True)
 class Fit:
-    """The best power c · n^degree and the best exponential c · base^n through the later half of some numbers.
+    """The best power c · n^degree and the best exponential c · base^n through the later half of a sequence.
 
-    What is fitted is the largest number up to n, as many sequences are small for some n. And since they often differ
-    for odd and even n, numbers that follow each other are averaged first (geometrically). A fit is a description of
-    these numbers and no proof of what comes after them.
+    The running maximum is fitted, as many sequences are small for some n. Since they often differ for odd and even n,
+    neighbours are averaged first (geometrically). A fit describes these numbers and is not a proof about later ones.
 
     Args:
-        law: Which one fits clearly better; constant if the numbers are all the same.
-        degree: Of the power.
-        base: Of the exponential.
-        power_error: By which factor (less 1) the power misses the numbers, on average (root mean square of logarithms).
+        law: The law that fits clearly better; constant if all numbers are equal.
+        degree: Degree of the power.
+        base: Base of the exponential.
+        power_error: Relative error of the power (root mean square of logarithms, as a factor minus 1).
         exponential_error: The same for the exponential.
         first: The first n that was used.
         last: The last n that was used.
@@ -154,7 +153,7 @@ class Fit:
 
 
 def fit(numbers: Mapping[int, float]) -> Fit | None:
-    """How the largest number up to n grows with n; None if there are too few to tell.
+    """Fit the growth of the running maximum of a sequence; None if there are too few values.
 
     Args:
         numbers: A positive number for each of some n ≥ 1.
@@ -180,11 +179,11 @@ def fit(numbers: Mapping[int, float]) -> Fit | None:
 
 
 def _means(numbers: list[float]) -> list[float]:
-    """The means of numbers that follow each other."""
+    """Return the means of neighbours."""
     return [(one + two) / 2 for one, two in pairwise(numbers)]
 
 
 def _line(x: list[float], y: list[float]) -> tuple[float, float]:
-    """The slope of the line of least squares through some points, and the root mean square of what is left."""
+    """Return the slope of the least-squares line, and the root mean square of the residuals."""
     slope, intercept = linear_regression(x, y)
     return slope, sqrt(fmean((b - intercept - slope * a) ** 2 for a, b in zip(x, y, strict=True)))

@@ -1,16 +1,16 @@
-"""Is a language in temporal logic with counting? All small formulas are tried on some words.
+"""Search for formulas of temporal logic with counting that separate a language from other words.
 
 A probe for conjectures such as the one of "Simulating Hard Attention Using Soft Attention" (Section 6) that Dyck-2 is
 not defined by any formula of LTL with counts and monadic predicates. If a conjunction of formulas defines a language,
-each of them holds at the end of all its words, and for every other word one of them does not. So if a word outside the
-language satisfies all formulas up to a size that hold on all its words (even: on some of them), no conjunction of such
-formulas, however long it is, defines the language: of these sizes that is a proof. Of larger formulas it says nothing:
-it is evidence for a conjecture, and no more. And if all words that were tried are told from the language, that is no
-proof that it can be defined.
+each of them holds at the end of all its words, and for every other word one of them does not. If a word outside the
+language satisfies all formulas up to a size that hold on all its words (or only on a sample of them), no conjunction of
+such formulas, of any length, defines the language: for these sizes that is a proof. For larger formulas it is only
+evidence for a conjecture. If all sampled words are separated from the language, that does not prove that it is
+definable.
 
-Every formula is computed as its truth values at all positions of the words, and those that are the same there are one.
-Its size counts letters, predicates (true, first, last, odd(i)) and operators: not, and, previous, next, since, until,
-a count (of the past or the future) compared with 0 or 1, and two counts compared with each other (≤ and =).
+Every formula is represented by its truth values at all positions of the words; formulas with equal values are
+identified. Its size counts letters, predicates (true, first, last, odd(i)) and operators: not, and, previous, next,
+since, until, a count (of the past or the future) compared with 0 or 1, and two counts compared with each other (≤, =).
 """
 
 from __future__ import annotations
@@ -28,25 +28,25 @@ from softmachine.support.errors import UsageError
 Truth = NDArray[np.bool_]
 """Truth values of formulas: (formulas, words, positions)."""
 MOST_WORDS, SHORT = 1 << 12, 8
-"""Words that are so short, and no more than so many, are all decided, to find some that are in the language."""
+"""Limits of the exhaustive search for members: number of words, and length."""
 SOME = 400
-"""So many words are told apart at most: half of them members, half such with two letters exchanged."""
+"""Maximum number of words: half of them members, half members with two letters exchanged."""
 MOST_FORMULAS = 200_000
-"""So many different formulas are kept at most."""
+"""Maximum number of distinct formulas."""
 CHUNK = 512
-EVIDENCE = "of larger ones this proves nothing"
-"""What is to be said with every answer."""
+EVIDENCE = "this proves nothing about larger formulas"
+"""Caveat printed with every result."""
 
 
 @dataclass(frozen=True)
 class Told:
-    """What formulas up to a size tell from a language.
+    """Separation of a language from other words by formulas up to a size.
 
     Args:
         size: The size.
-        formulas: How many formulas there are up to it that differ on the words.
-        holding: How many of them, and of their negations, hold on all words of the language that were tried.
-        left: How many words outside satisfy all of these.
+        formulas: Number of formulas up to this size that differ on the words.
+        holding: Number of these, and of their negations, that hold on all sampled words of the language.
+        left: Number of words outside that satisfy all of these: the words that are not separated.
         example: One of them.
     """
 
@@ -60,10 +60,10 @@ class Told:
 def pairs_of(
     accepts: Callable[[tuple[str, ...]], bool], alphabet: Sequence[str], length: int
 ) -> tuple[list[tuple[str, ...]], list[tuple[str, ...]]]:
-    """Words of a length that are in a language, and such with two letters exchanged that are not.
+    """Sample words of a length in a language, and such words with two letters exchanged that are not in it.
 
-    Short words are found by trying all. Longer ones are short ones with others put into them, as far as they are in the
-    language again. Some are chosen at random.
+    Short words are found exhaustively. Longer candidates are short members inserted into other members. The sample is
+    random.
 
     Raises:
         UsageError: If no such words are found.
@@ -79,7 +79,7 @@ def pairs_of(
             outside[word] = None
     if not outside:
         raise UsageError(
-            f"no words of length {length} were found that are in the language until two letters change places"
+            f"found no words of length {length} in the language that leave it when two letters are exchanged"
         )
     return inside, list(outside)
 
@@ -87,7 +87,7 @@ def pairs_of(
 def _members(
     accepts: Callable[[tuple[str, ...]], bool], alphabet: Sequence[str], length: int, chooser: random.Random
 ) -> list[tuple[str, ...]]:
-    """Some words of a length that are in the language."""
+    """Sample words of a length that are in the language."""
     short, known = SHORT, dict[int, list[tuple[str, ...]]]()
     while len(alphabet) ** short > MOST_WORDS:
         short -= 1
@@ -107,7 +107,7 @@ def _members(
 
 
 def _exchanged(word: tuple[str, ...], chooser: random.Random) -> tuple[str, ...]:
-    """The word with two of its letters in each other's place."""
+    """Exchange two random letters of a word."""
     if len(word) < 2:
         return word
     i, j = sorted(chooser.sample(range(len(word)), 2))
@@ -117,7 +117,7 @@ def _exchanged(word: tuple[str, ...], chooser: random.Random) -> tuple[str, ...]
 def told_apart(
     inside: Sequence[tuple[str, ...]], outside: Sequence[tuple[str, ...]], alphabet: Sequence[str], largest: int
 ) -> Iterator[Told]:
-    """For each size which words outside a language formulas up to it do not tell from those in it, while there are any.
+    """Yield the separation by formulas of each size, until all words outside are separated.
 
     Raises:
         UsageError: If there are too many formulas.
@@ -137,10 +137,10 @@ def told_apart(
 
 @dataclass
 class _Search:
-    """All formulas, size by size, each once.
+    """Enumeration of all distinct formulas by size.
 
     Args:
-        words: The words, a row each.
+        words: The words, one per row.
         alphabet: The letters.
     """
 
@@ -150,7 +150,7 @@ class _Search:
     sizes: dict[int, list[bytes]] = field(default_factory=dict)
 
     def grown(self, size: int) -> Iterator[Truth]:
-        """The formulas of a size that are new; of each, its truth at the ends of words."""
+        """Yield the new formulas of a size, each as its truth values at the ends of the words."""
         fresh = self.sizes[size] = []
         for found in self._atoms() if size == 1 else self._compounds(size):
             packed = np.packbits(found.reshape(len(found), -1), axis=1)
@@ -166,7 +166,7 @@ class _Search:
                 )
 
     def _atoms(self) -> Iterator[Truth]:
-        """Letters and predicates."""
+        """Yield letters and predicates."""
         places = np.broadcast_to(np.arange(1, self.words.shape[1] + 1), self.words.shape)
         last = places == self.words.shape[1]
         yield np.stack([self.words == letter for letter in self.alphabet])
@@ -182,7 +182,7 @@ class _Search:
                         yield from _binary(one[None], other)
 
     def _chunks(self, size: int) -> Iterator[Truth]:
-        """The formulas of a size, some at a time."""
+        """Yield the formulas of a size in chunks."""
         keys, bits = self.sizes[size], self.words.size
         for start in range(0, len(keys), CHUNK):
             packed = np.frombuffer(b"".join(keys[start : start + CHUNK]), dtype=np.uint8)
@@ -212,7 +212,7 @@ def _binary(one: Truth, other: Truth) -> Iterator[Truth]:
 
 
 def _counted(part: Truth) -> NDArray[np.int8]:
-    """How often a formula holds up to each position."""
+    """Count the positions up to each position where a formula holds."""
     return np.cumsum(part, axis=-1, dtype=np.int8)
 
 

@@ -1,9 +1,8 @@
-"""How a family n ↦ transformer grows: depth, loops, width, precision, volume and padding, as functions of n.
+"""Growth of a family n ↦ transformer: depth, loops, width, precision, volume and padding as functions of n.
 
-Everything is measured, on the members of the family for some lengths. A formula is given where some of the lengths
-determine one and the others confirm it (:func:`.fitting.fitted`); otherwise the numbers are. The volume (Definition 2.2
-of "Revisiting Padded Transformer Expressivity") is precision × width: the bits that the residual stream has at a
-position.
+All quantities are measured on members of the family. A formula is given if some of the lengths determine one and the
+others confirm it (:mod:`softmachine.studies.measure.fitting`); otherwise the numbers are given. The volume (Definition
+2.2 of "Revisiting Padded Transformer Expressivity") is precision × width: the bits of the residual stream per position.
 """
 
 from __future__ import annotations
@@ -21,12 +20,12 @@ from softmachine.transformer.weights import Transformer
 Family = Callable[[int], Transformer]
 TURNS = "turns"
 ORDER = ("depth", "layers", TURNS, "width", "precision", "volume", "padding")
-"""The first words of quantities, in the order in which they are told."""
+"""The first words of the names of quantities, in the order of the report."""
 
 
 @dataclass(frozen=True)
 class Quantity:
-    """Something measured at several lengths, and a formula for it, if these lengths confirm one."""
+    """A quantity measured at several lengths, and a formula for it if these lengths confirm one."""
 
     name: str
     lengths: tuple[int, ...]
@@ -46,9 +45,9 @@ class Growth:
     """The members of a family for some lengths, measured.
 
     Args:
-        quantities: The depth (how many layers an input passes through, those of a loop each time), the layers that
-            there are, the turns of every loop, width, precision (the b of F_b) and volume if they are known, and
-            padding (how many filler tokens follow the input).
+        quantities: The depth (layers applied to an input, counting every iteration of a loop), the number of distinct
+            layers, the iterations of every loop, width, precision (the b of F_b) and volume if they are known, and
+            padding (number of filler tokens after the input).
     """
 
     quantities: tuple[Quantity, ...]
@@ -75,10 +74,10 @@ def measure(
     """Build the members of a family and measure them.
 
     Args:
-        family: The transformer for inputs of length n; for one that serves all lengths, a constant function.
-        lengths: For which n.
-        padding: How many filler tokens follow an input.
-        precision: The b of the F_b that the member for n runs in. Left out, the least one that has all its weights.
+        family: Returns the transformer for inputs of length n; a constant function for weights that serve all lengths.
+        lengths: The values of n.
+        padding: Number of filler tokens after an input of length n.
+        precision: The b of the F_b that the member for n runs in. Default: the least b whose F_b contains all weights.
 
     Raises:
         UsageError: If there are no lengths.
@@ -89,7 +88,7 @@ def measure(
         bits = precision(n) if precision else least_precision(transformer)
         rows[n] = {**_measured(n, transformer, bits), "padding": padding(n)}
     if not rows:
-        raise UsageError("a family is measured at one length at least")
+        raise UsageError("measuring a family requires at least one length")
     names = sorted({name: None for row in rows.values() for name in row}, key=lambda name: ORDER.index(name.split()[0]))
     quantities = []
     for name in names:

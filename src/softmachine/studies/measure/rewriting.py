@@ -1,4 +1,4 @@
-"""What a rewriting of weights costs, and whether the new transformer says what the given one does."""
+"""Cost of a rewrite of weights, and comparison of the new transformer with the given one."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from softmachine.transformer.weights import Transformer
 
 
 class Form(StrEnum):
-    """What a transformer may be rewritten to."""
+    """Target form of a rewrite."""
 
     ONE_HEAD = "one-head"
     ONE_LOOP = "one-loop"
@@ -27,13 +27,13 @@ class Form(StrEnum):
 
     @property
     def statement(self) -> str:
-        """What papers say of it."""
+        """The form, and the result that it is based on."""
         return STATEMENTS[self]
 
 
 STATEMENTS = {
-    Form.ONE_HEAD: "one head a layer",
-    Form.ONE_LOOP: "one loop with a phase flag (Definition A.6, Lemma 5.3)",
+    Form.ONE_HEAD: "one head per layer",
+    Form.ONE_LOOP: "one loop with a phase flag (Revisiting Padded Transformer Expressivity, Definition A.6, Lemma 5.3)",
     Form.UNMASKED: "no masks, with padding (Revisiting Padded Transformer Expressivity, section 6)",
     Form.CAUSAL: "causal masks only, with padding (Revisiting Padded Transformer Expressivity, section 6)",
     Form.SOFTMAX: "softmax for average-hard attention, in fixed point (Revisiting Padded Transformer Expressivity, "
@@ -43,16 +43,16 @@ STATEMENTS = {
 
 @dataclass(frozen=True)
 class Cost:
-    """What a transformer takes for one input.
+    """Cost of a transformer for one input.
 
     Args:
-        positions: The number of tokens, with padding.
-        blocks: How many blocks run one after the other.
-        turns: How many turns they make, together.
-        layers: How many layers there are.
-        passed: How many layers an input passes.
-        heads: The most heads of a layer.
-        width: Of the residual stream.
+        positions: Number of tokens, with padding.
+        blocks: Number of consecutive blocks.
+        turns: Total number of their iterations.
+        layers: Number of distinct layers.
+        passed: Number of layers applied to an input.
+        heads: Maximum number of heads per layer.
+        width: Width of the residual stream.
         masks: The masks of its heads.
     """
 
@@ -67,7 +67,7 @@ class Cost:
 
     @staticmethod
     def of(transformer: Transformer, positions: int, length: int | None) -> Cost:
-        """The costs of a transformer."""
+        """Return the cost of a transformer."""
         return Cost(
             positions,
             len(transformer.blocks),
@@ -82,16 +82,16 @@ class Cost:
 
 @dataclass
 class Rewriting:
-    """A transformer that is rewritten for every length that comes, and compared with the given one.
+    """Rewrite of a transformer, performed for each length that occurs, and compared with the given one.
 
     Args:
         given: The transformer.
-        form: What it is rewritten to.
-        arithmetic: In exact arithmetic logits are compared, in any other the answers. Softmax for average-hard
+        form: The target form.
+        arithmetic: In exact arithmetic logits are compared, in any other the predictions. Softmax for average-hard
             attention needs fixed point, with more bits inside attention, and residual streams are compared; see
             :func:`choose_fixed_point`.
-        inputs: How many inputs were compared.
-        costs: Before and after, for the longest of them.
+        inputs: Number of inputs compared.
+        costs: Cost before and after, for the longest of them.
     """
 
     given: Transformer
@@ -102,7 +102,7 @@ class Rewriting:
     _made: dict[tuple[int, int | None], DenseEngine] = field(default_factory=dict, repr=False)
 
     def rewritten(self, positions: int, length: int | None) -> Transformer:
-        """The new transformer for sequences of so many positions."""
+        """Return the new transformer for sequences of this number of positions."""
         match self.form:
             case Form.ONE_HEAD:
                 return one_head.one_head(self.given)
@@ -118,20 +118,20 @@ class Rewriting:
 
     @property
     def scale(self) -> int | None:
-        """The inverse temperature that softmax gets for average-hard attention; None for other forms."""
+        """The inverse temperature of the softmax that replaces average-hard attention; None for other forms."""
         if self.form is Form.SOFTMAX:
             return fixed_point_softmax.least_scale(*_bits(self.arithmetic))
         return None
 
     @property
     def compared(self) -> str:
-        """What is compared at every position: residual streams, logits or answers."""
+        """The values that are compared at every position: residual streams, logits or answers."""
         if self.form is Form.SOFTMAX:
             return "residual streams"
         return "logits" if self.arithmetic == "exact" else "answers"
 
     def padded(self, tokens: Sequence[str], length: int | None) -> tuple[list[str], slice]:
-        """The tokens with padding, and where in them the answers stand."""
+        """Return the tokens with padding, and the slice of the original positions."""
         many = len(tokens)
         match self.form:
             case Form.UNMASKED:
@@ -142,7 +142,7 @@ class Rewriting:
         return list(tokens), slice(0, many)
 
     def difference(self, tokens: Sequence[str], length: int | None) -> int | None:
-        """The first position at which the two say something else; None if there is none."""
+        """Compare both transformers on an input; return the first position where they differ, or None."""
         key = len(tokens), length
         padded, answers = self.padded(tokens, length)
         if key not in self._made:
@@ -151,13 +151,13 @@ class Rewriting:
             costs = Cost.of(self.given, len(tokens), length), Cost.of(made, len(padded), length)
             if self.costs is None or self.costs[1].positions <= costs[1].positions:
                 self.costs = costs
-        before = self._said(DenseEngine(self.given, self.arithmetic), tokens, length)
-        after = self._said(self._made[key], padded, length)[answers]
+        before = self._outputs(DenseEngine(self.given, self.arithmetic), tokens, length)
+        after = self._outputs(self._made[key], padded, length)[answers]
         self.inputs += 1
         return next((i for i, (one, other) in enumerate(zip(before, after, strict=True)) if one != other), None)
 
-    def _said(self, engine: DenseEngine, tokens: Sequence[str], length: int | None) -> list[object]:
-        """What is computed at every position: the residual stream, logits, or answers."""
+    def _outputs(self, engine: DenseEngine, tokens: Sequence[str], length: int | None) -> list[object]:
+        """Compute the compared values at every position: the residual stream, logits, or answers."""
         if self.compared == "answers":
             return list(engine.answers([tokens], length)[0])
         stream = engine.residual_stream([tokens], length)
@@ -166,12 +166,13 @@ class Rewriting:
 
 
 def choose_fixed_point(transformer: Transformer, positions: int, name: str | None = None) -> str:
-    """Choose a fixed-point arithmetic in which softmax is average-hard attention, and averages are exact.
+    """Choose a fixed-point arithmetic in which softmax equals average-hard attention, and averages are exact.
 
     Args:
         transformer: The transformer with average-hard attention.
-        positions: The largest number of positions of an input, padding included.
-        name: "fixed:B" or "fixed:B:C", which is returned as it is; if left out, the least B that has all weights.
+        positions: Maximum number of positions of an input, including padding.
+        name: "fixed:B", to which the bits inside attention are added, or "fixed:B:C", which is returned unchanged.
+            Default: the least B whose F_B contains all weights.
 
     Raises:
         UsageError: If the name is that of another arithmetic.
@@ -188,13 +189,11 @@ def choose_fixed_point(transformer: Transformer, positions: int, name: str | Non
 
 
 def _bits(name: str) -> tuple[int, int]:
-    """The precision of a fixed-point arithmetic, and that inside attention."""
+    """Return the precision of a fixed-point arithmetic, and that inside attention."""
     numbers = arithmetic(name)
     if not isinstance(numbers, Fixed):
         raise UsageError(
             f"softmax equals average-hard attention in fixed point, not in {name}",
-            hint=Remedy(
-                "leave out --arithmetic, or choose fixed:B, or fixed:B:C with C bits in attention", arithmetic=None
-            ),
+            hint=Remedy("omit --arithmetic, or choose fixed:B, or fixed:B:C with C bits in attention", arithmetic=None),
         )
     return numbers.grid.bits, numbers.inner.bits

@@ -1,14 +1,14 @@
-"""The slices of a language: how many states a machine needs that reads the words of one length.
+"""Myhill–Nerode classes of the slices of a language: sizes of minimal automata for words of one length.
 
-The slice L_n has the words of L that are n letters long. Two prefixes of the same length are *equivalent* for L_n if
-they have the same continuations in it (Myhill and Nerode). The number of classes, over all lengths of prefixes, is the
-size of the smallest automaton that reads n letters and then knows whether the word is in L: one state for each length
-of what was read and each class, the one without any continuation among them.
+The slice L_n consists of the words of L of length n. Two prefixes of the same length are *equivalent* for L_n if they
+have the same continuations in it (Myhill and Nerode). The number of classes, over all prefix lengths, is the size of
+the minimal automaton that decides L on words of length n: one state per prefix length and class, including the class
+without any continuation.
 
-Whatever is recognised by C-RASP, with or without chain of thought, has slices with polynomially many classes: what a
-program knows of a prefix are its counts, numbers up to n ("Softmax Transformers are Turing-Complete", Lemma 4.2; for
-C-RASP without relations). So a language whose slices have exponentially many classes, such as the palindromes, is out
-of its reach.
+Languages recognised by C-RASP without relations, with or without chain of thought, have slices with polynomially many
+classes: a program depends on a prefix only through its counts, which are at most n (Lemma 4.2 of "Softmax Transformers
+are Turing-Complete"). A language whose slices have exponentially many classes, such as the palindromes, is therefore
+not recognised.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ from softmachine.support.figures import picture, styles
 from softmachine.support.text import many
 
 MOST_WORDS = 1 << 20
-"""A slice with more words to try is refused."""
+"""Maximum number of words of a slice."""
 COUNTED = 50
-"""Up to this length, the number of words is written out."""
+"""Maximum length for which messages print the number of words in digits."""
 
 
 @dataclass(frozen=True)
@@ -38,8 +38,8 @@ class Slice:
 
     Args:
         length: The length of the words.
-        words: How many of them are in the language.
-        classes: How many classes of prefixes there are, for prefixes of length 0 … length.
+        words: Number of words in the language.
+        classes: Number of classes of prefixes, for prefixes of length 0 … length.
     """
 
     length: int
@@ -48,7 +48,7 @@ class Slice:
 
     @property
     def total(self) -> int:
-        """The number of classes of prefixes of any length: the states of the smallest automaton."""
+        """The number of classes over all prefix lengths: the states of the minimal automaton."""
         return sum(self.classes)
 
     @property
@@ -60,7 +60,7 @@ class Slice:
 def slices(
     accepts: Callable[[tuple[str, ...]], bool], alphabet: Sequence[str], lengths: Iterable[int]
 ) -> Iterator[Slice]:
-    """The slices of a language at some lengths, one after the other.
+    """Yield the slices of a language at some lengths.
 
     Args:
         accepts: Whether a word is in the language.
@@ -82,7 +82,7 @@ def slices(
 
 
 def require_few(letters: int, lengths: Iterable[int]) -> list[int]:
-    """The lengths.
+    """Return the lengths, after checking the number of words.
 
     Raises:
         UsageError: If there are too many words of one of them.
@@ -91,34 +91,34 @@ def require_few(letters: int, lengths: Iterable[int]) -> list[int]:
     for length in lengths:
         if len(wanted) == MOST_WORDS or letters ** min(length, MOST_WORDS) > MOST_WORDS:
             number = f"{letters**length:,}" if length <= COUNTED else f"{letters}^{length}"
-            message = f"there are {number} words of length {length}, too many to try"
-            raise UsageError(message, hint=f"{MOST_WORDS:,} are possible; go up to length {length - 1}")
+            message = f"there are {number} words of length {length}, too many to enumerate"
+            raise UsageError(message, hint=f"at most {MOST_WORDS:,} are allowed; use lengths up to {length - 1}")
         wanted.append(length)
     return wanted
 
 
 def deciding(letters: int, lengths: Sequence[int], hands: int = 1, known: int = 0) -> Foresight:
-    """What is judged soon after the first words were decided: whether all that are not known take too long."""
+    """Return a forecast of deciding all words that are not yet known, updated after the first ones."""
     total = sum(letters**length for length in lengths)
-    return Foresight(total - known, f"deciding {many(total, 'word')}", hint="go up to a smaller length", hands=hands)
+    return Foresight(total - known, f"deciding {many(total, 'word')}", hint="use a smaller maximum length", hands=hands)
 
 
 def words_between(
     alphabet: Sequence[str], lengths: Sequence[int], start: int = 0, stop: int | None = None
 ) -> Iterator[tuple[str, ...]]:
-    """The words of these lengths in lexicographic order, from one number up to another."""
+    """Yield the words of these lengths in lexicographic order, between two indices."""
     every = words_of_lengths(lengths, partial(words_from, alphabet), lambda length: len(alphabet) ** length, start)
     return islice(every, None if stop is None else stop - start)
 
 
 def slices_of(truth: Iterator[bool], letters: int, lengths: Sequence[int]) -> Iterator[Slice]:
-    """The slices at these lengths, given for every word in order whether it is in the language."""
+    """Yield the slices at these lengths, given for every word in order whether it is in the language."""
     return (_slice(list(islice(truth, letters**length)), letters, length) for length in lengths)
 
 
 def _slice(truth: list[bool], letters: int, length: int) -> Slice:
-    """The slice of a language, given for every word in lexicographic order whether it is in it."""
-    # A class of prefixes is known by the classes of the prefixes that are one letter longer.
+    """Compute the slice of a language, given for every word in lexicographic order whether it is in it."""
+    # The class of a prefix is determined by the classes of its extensions by one letter.
     classes = [int(value) for value in truth]
     numbers = [len(set(classes))]
     for _ in range(length):
@@ -130,41 +130,41 @@ def _slice(truth: list[bool], letters: int, length: int) -> Slice:
 
 
 def table(found: Sequence[Slice]) -> str:
-    """Slices as a table for people."""
+    """Format slices as a table."""
     lines = [f"{'length':>6}  {'words':>9}  {'classes':>9}  {'widest':>9}"]
     lines += [f"{each.length:>6}  {each.words:>9,}  {each.total:>9,}  {each.width:>9,}" for each in found]
     return "\n".join(lines)
 
 
 FITTED = "the largest number of classes up to each length, neighbours averaged"
-"""What a law of growth is fitted to; see :func:`.fitting.fit`."""
+"""The sequence that the growth law is fitted to; see :mod:`softmachine.studies.measure.fitting`."""
 
 
 def growth(found: Sequence[Slice]) -> Fit | None:
-    """How the number of classes grows with the length; None if there are too few slices to tell."""
+    """Fit the growth of the number of classes; None if there are too few slices."""
     return fit({each.length: each.total for each in found})
 
 
 def describe(found: Sequence[Slice]) -> str:
-    """How the number of classes grows, in a sentence, and what that sentence was made from."""
+    """Format the growth of the number of classes, and the sequence that was fitted."""
     grown = growth(found)
     if grown is None:
-        return f"{many(len(found), 'slice')} are too few to tell how they grow"
-    return f"fitted is {FITTED};\nit describes these numbers, and proves nothing\nclasses: {grown}"
+        return f"{many(len(found), 'slice')} are too few for a growth law"
+    return f"fitted: {FITTED};\na description of these numbers, not a proof\nclasses: {grown}"
 
 
 def draw_slices(name: str, found: Sequence[Slice], file: Path) -> None:
-    """Draw the number of Myhill–Nerode classes of slices against their length, twice.
+    """Plot the number of Myhill–Nerode classes of slices against their length, twice.
 
     With a logarithmic axis for the classes, exponentials are straight lines; with two, powers are.
 
     Args:
-        name: What the language is called.
+        name: The name of the language.
         found: The slices.
-        file: Where to draw.
+        file: The file to write.
 
     Raises:
-        UsageError: If matplotlib is missing, or the file exists, has another ending or cannot be written.
+        UsageError: If matplotlib is missing, or the file exists, has another extension or cannot be written.
     """
     with picture(file, 10, 4.2) as figure:
         left, right = figure.subplots(1, 2)
@@ -180,7 +180,7 @@ def draw_slices(name: str, found: Sequence[Slice], file: Path) -> None:
             axes.set_xlabel("length n" + (" (logarithmic)" if axes is right else ""))
             axes.legend(loc="best", fontsize="small")
         right.set_xscale("log")
-        left.set_ylabel("states of the smallest automaton")
+        left.set_ylabel("states of the minimal automaton")
         if grown is not None:
             exponential = f"{grown.base:.2f}^n misses by {grown.exponential_error:.1%}"
             power = f"n^{grown.degree:.2f} misses by {grown.power_error:.1%}"

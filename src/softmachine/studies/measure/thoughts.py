@@ -1,4 +1,4 @@
-"""How long a program's chain of thought is, against the length of its input: measured on samples, and fitted."""
+"""Length of the chain of thought of a C-RASP program as a function of the input length: measured and fitted."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ class Thoughts:
 
     Args:
         length: The length of the inputs.
-        inputs: How many were tried.
-        all_inputs: Whether these are all that there are.
-        fewest: The tokens of the shortest chain of thought that ended, with the verdict; None if none did.
-        most: The tokens of the longest chain of thought that ended.
+        inputs: Number of inputs measured.
+        all_inputs: Whether these are all inputs of the length.
+        fewest: Tokens of the shortest chain of thought that terminated, including the verdict; None if none did.
+        most: Tokens of the longest chain of thought that terminated.
         mean: Their mean.
-        endless: How many chains of thought did not end within the limit.
-        stuck: How many got stuck.
+        endless: Number of chains of thought that did not terminate within the limit.
+        stuck: Number of runs without a next token.
     """
 
     length: int
@@ -49,17 +49,17 @@ def thoughts(
     max_tokens: int = MAX_TOKENS,
     seed: int = 0,
 ) -> Iterator[Thoughts]:
-    """The lengths of a program's chains of thought on inputs of some lengths.
+    """Measure the chains of thought of a program on inputs of some lengths.
 
-    All inputs of a length are tried if there are no more than ``samples``. Otherwise these are the words of one letter
-    only, and random words, every other one with its letters in the order of the alphabet, since some programs read only
-    such words.
+    All inputs of a length are used if there are at most ``samples``. Otherwise the sample consists of the words of a
+    single letter and of random words, every other one sorted in the order of the alphabet, since some programs read
+    only such words.
 
     Raises:
-        UsageError: If the program writes no chain of thought, or there are no samples.
+        UsageError: If the program has no chain of thought, or ``samples`` is less than 1.
     """
     if not program.rules:
-        raise UsageError(f"{program.name!r} has no rules, so it writes no chain of thought")
+        raise UsageError(f"{program.name!r} has no rules, so it has no chain of thought")
     if samples < 1:
         raise UsageError("at least one sample is needed")
     for length in lengths:
@@ -90,7 +90,7 @@ def thoughts(
 
 
 def growth(found: Iterable[Thoughts]) -> Fit | None:
-    """How the longest chain of thought grows with the length of the input; None if there are too few lengths."""
+    """Fit the growth of the longest chain of thought; None if there are too few lengths."""
     return fit({each.length: each.most for each in found if each.most is not None})
 
 
@@ -103,7 +103,7 @@ def _sample(program: Program, length: int, samples: int, seed: int) -> Iterator[
     order = {letter: index for index, letter in enumerate(program.alphabet)}
     yield from islice(((letter,) * length for letter in program.alphabet), samples)
     for number in range(samples - len(program.alphabet)):
-        # With all letters equally often, long runs on words with few of one letter would be missed.
+        # With equal letter frequencies, long runs on words with few occurrences of a letter would be missed.
         weights = [rng.random() for _ in program.alphabet]
         word = rng.choices(program.alphabet, weights, k=length)
         yield tuple(sorted(word, key=order.__getitem__) if number % 2 else word)

@@ -1,11 +1,11 @@
-"""How much volume a model needs: the least precision in which it is right on all words of a length.
+"""Volume that a model needs: the least precision in which it is correct on all words of a length.
 
 The volume of a transformer is precision × width, the bits of the residual stream at a position. "Revisiting Padded
-Transformer Expressivity" (section 6) leaves open what transformers can do whose volume grows slower than log n, and
-conjectures that those without padding, of volume Θ(log n), do less than their circuit classes (Conjecture 6.1). This is
-a probe: of one model it says for each length the least b such that F_b gives every answer as it should be, on all words
-of that length. A model that does with constant volume needs the same b at all lengths; one whose b grows with log n
-uses volume Θ(log n). It measures this model, and no other that might recognise the same: evidence, and no proof.
+Transformer Expressivity" (section 6) leaves open the power of transformers whose volume grows slower than log n, and
+conjectures that those without padding, of volume Θ(log n), recognise less than their circuit classes (Conjecture 6.1).
+This is a probe: for one model and each length, it finds the least b such that every output in F_b is correct, on all
+words of that length. A model that needs constant volume has the same b at all lengths; one whose b grows with log n
+uses volume Θ(log n). It measures this model only, not others for the same language: evidence, not a proof.
 """
 
 from __future__ import annotations
@@ -14,18 +14,18 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 MOST_BITS = 16
-"""More are not tried."""
-EVIDENCE = "this is said of one model and these words; others may need less, and longer words more"
-"""What is to be said with every answer."""
+"""Maximum precision of the search."""
+EVIDENCE = "this holds for one model and these words; other models may need less, and longer words more"
+"""Caveat printed with every result."""
 
 
 @dataclass(frozen=True)
 class Volume:
-    """What the words of one length need.
+    """Volume needed for the words of one length.
 
     Args:
         length: The length.
-        precision: The least b such that F_b is right on all of them; None if none is up to :data:`MOST_BITS`.
+        precision: The least b such that the model is correct in F_b; None if there is none up to 16.
         width: The width of the model.
     """
 
@@ -35,16 +35,16 @@ class Volume:
 
     @property
     def bits(self) -> int | None:
-        """The volume."""
+        """The volume in bits."""
         return None if self.precision is None else self.precision * self.width
 
 
 def volumes(right: Callable[[int, int], bool], width: int, lengths: Iterable[int]) -> Iterator[Volume]:
-    """The volume that a model needs, length by length.
+    """Yield the volume that a model needs for each length.
 
     Args:
-        right: Whether the model is right on all words of a length in F_b, for the length and b.
-        width: Its width.
+        right: Whether the model is correct on all words of a length in F_b; takes the length and b.
+        width: The width of the model.
         lengths: The lengths.
     """
     for length in lengths:

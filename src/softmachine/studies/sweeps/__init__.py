@@ -1,1 +1,1 @@
-"""What sweeps do with a part of their range, here and wherever it travels: text and numbers go, and never weights."""
+"""Sweeps in this process or on workers, part by part. Workers receive text and numbers, never weights."""

@@ -1,4 +1,4 @@
-"""Checking a model on many words: in this process, or wherever a part of them travels, with the same report."""
+"""Check of a model on many words, in this process or on workers, with the same report."""
 
 from __future__ import annotations
 
@@ -26,15 +26,15 @@ from softmachine.support.progress import Tell, nobody
 
 @dataclass(frozen=True)
 class Wanted:
-    """Which words are checked, and how; all of it travels.
+    """Which words are checked, and how; sent to workers.
 
     Args:
         up_to: Every word up to this length.
-        sample: So many random words …
-        length: … of this length.
-        seed: Which ones.
-        arithmetic: The arithmetic; one that is no name stays in its process.
-        max_steps: Longer runs are compared up to here.
+        sample: Number of random words of length ``length``.
+        length: Length of the random words.
+        seed: Seed of the random words.
+        arithmetic: The arithmetic; one that is not given by name is confined to its process.
+        max_steps: Longer runs are compared up to this step.
         first: Whether to stop at the first word on which model and interpreter differ.
     """
 
@@ -47,18 +47,18 @@ class Wanted:
     first: bool = False
 
     def sweep(self, model: Model) -> Sweep:
-        """The words."""
+        """Return the words of a model to check."""
         return Sweep.of(model, up_to=self.up_to, sample=self.sample, length=self.length, seed=self.seed)
 
 
 @dataclass(frozen=True)
 class Job:
-    """What travels to a worker: how the model is made, and what to do with it.
+    """Description of a check that is sent to a worker.
 
     Args:
-        recipe: How the model is made.
+        recipe: How the model is compiled.
         wanted: Which words are checked, and how.
-        yes: Whether it may take as much memory as it likes.
+        yes: Whether estimates of time and memory are ignored.
     """
 
     recipe: Recipe
@@ -67,7 +67,7 @@ class Job:
 
 
 def work_on(model: Model, wanted: Wanted) -> Work:
-    """What checks some of the words in this process; the weights are prepared once."""
+    """Return a function that checks a part of the words in this process; the weights are prepared once."""
     sweep, engine = wanted.sweep(model), DenseEngine(model.weights, wanted.arithmetic)
 
     def work(start: int, stop: int) -> Json:
@@ -82,7 +82,7 @@ def work_on(model: Model, wanted: Wanted) -> Work:
 
 
 def _checked(sweep: Sweep, engine: DenseEngine, wanted: Wanted, start: int, stop: int) -> Report:
-    """What came of some of the words; up to the first that is wrong, if that is wanted."""
+    """Check a part of the words; with ``first``, up to the first disagreement."""
 
     def checked(count: int) -> Report:
         words = islice(sweep.part(start, stop), count)
@@ -91,7 +91,7 @@ def _checked(sweep: Sweep, engine: DenseEngine, wanted: Wanted, start: int, stop
     report = checked(stop - start)
     if report.holds or not wanted.first:
         return report
-    # Words before it are right, so that the same ones are counted whatever the part was.
+    # The words before it agree, so the counts do not depend on how the words are divided into parts.
     wrong = report.disagreements[0].word
     return checked(next(k for k, word in enumerate(sweep.part(start, stop), 1) if word == wrong))
 
@@ -102,23 +102,23 @@ def _prepared(recipe: Recipe, wanted: Wanted) -> Work:
 
 
 def do(job: Job, start: int, stop: int) -> Json:
-    """What a worker does with a part."""
+    """Check a part of the words on a worker."""
     with consent(job.yes):
         return _prepared(job.recipe, job.wanted)(start, stop)
 
 
 class Checking:
-    """A check of a model: iterate over it for what is known so far, which is the report when all words were tried.
+    """Check of a model: iterating performs it and updates ``report``, which is complete at the end.
 
-    Reports are the same at any number of workers, but for their seconds: all words are tried, in one order; or all up
-    to the first that is wrong.
+    Apart from ``seconds``, the report does not depend on the number of workers: all words are checked in one order, or
+    all up to the first disagreement.
 
     Args:
         model: The model.
         wanted: Which words, and how.
-        crew: Who helps, if it takes a while.
-        journal: The file that keeps what is done.
-        tell: Is told if nobody can help.
+        crew: The executor for long checks.
+        journal: File that records finished parts.
+        tell: Progress callback; called if the executor cannot be used.
     """
 
     def __init__(
@@ -146,7 +146,7 @@ class Checking:
                     return
 
     def _check_promises(self) -> None:
-        """Check those of a plug-in: a certificate would rest on them."""
+        """Test the promises of a plug-in, which certificates depend on."""
         try:
             tested = check_plugin_promises(self.model, self.sweep.longest)
         except BrokenPromiseError as error:
@@ -181,11 +181,13 @@ class Checking:
             return nullcontext()
         recipe = self._recipe()
         if recipe is None:
-            raise UsageError(f"a sweep of {self.model.name!r} has no journal: there is no text that tells its weights")
+            raise UsageError(
+                f"a sweep of {self.model.name!r} cannot have a journal: no source text determines its weights"
+            )
         return closing(Journal(self.journal, {"sweep": "check", **asdict(recipe), **asdict(self.wanted)}))
 
     def _read(self, part: Part) -> Report:
-        """The report of a part; a journal that is ours and has none is one that somebody changed."""
+        """Decode the report of a part; a matching journal without one was modified."""
         try:
             found = [
                 Disagreement(**{**each, **{name: tuple(each[name]) for name in ("word", "before", "names")}})
@@ -193,4 +195,4 @@ class Checking:
             ]
             return Report(int(part.result["inputs"]), int(part.result["tokens"]), tuple(found), part.seconds)
         except (LookupError, TypeError, ValueError):
-            raise SourceError("the journal is damaged: this is no report", place=Place(str(self.journal))) from None
+            raise SourceError("the journal is damaged: invalid report", place=Place(str(self.journal))) from None

@@ -1,4 +1,4 @@
-"""The slices of a language, its words decided in this process or wherever a part of them travels."""
+"""Myhill–Nerode slices of a language, its words decided in this process or on workers."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ from softmachine.support.version import __version__
 
 @dataclass(frozen=True)
 class Job:
-    """What travels to a worker.
+    """Description of a sweep that is sent to a worker.
 
     Args:
         language: The language of the source.
-        name: Its name.
-        text: The source.
+        name: The name of the source.
+        text: The text of the source.
         lengths: The lengths of the words.
-        max_steps: How many steps a run may take.
-        version: That of softmachine.
+        max_steps: Maximum number of steps of a run.
+        version: The version of softmachine.
     """
 
     language: str
@@ -40,7 +40,7 @@ class Job:
 
 
 def work_on(source: Source, lengths: Sequence[int], max_steps: int) -> Work:
-    """What decides some of the words in this process."""
+    """Return a function that decides a part of the words in this process."""
     accepts = decider(source, max_steps=max_steps)
 
     def work(start: int, stop: int) -> Json:
@@ -53,12 +53,12 @@ def work_on(source: Source, lengths: Sequence[int], max_steps: int) -> Work:
 @lru_cache(maxsize=2)
 def _prepared(job: Job) -> Work:
     if job.version != __version__:
-        raise MismatchError(f"a worker has softmachine {__version__}, and not {job.version}")
+        raise MismatchError(f"a worker has softmachine {__version__}, not {job.version}")
     return work_on(source_from(job.language, job.name, job.text), job.lengths, job.max_steps)
 
 
 def do(job: Job, start: int, stop: int) -> Json:
-    """What a worker does with a part."""
+    """Decide a part of the words on a worker."""
     return _prepared(job)(start, stop)
 
 
@@ -71,15 +71,15 @@ def slices(
     journal: Path | None = None,
     tell: Tell = nobody,
 ) -> Iterator[Slice]:
-    """The slices of the language of a source, one after the other.
+    """Yield the slices of the language of a source.
 
     Args:
         source: The source.
-        lengths: The lengths.
-        max_steps: How many steps a run on a word may take.
-        crew: Who helps, if it takes a while.
-        journal: The file that keeps what is done.
-        tell: Is told if nobody can help.
+        lengths: The lengths of the words.
+        max_steps: Maximum number of steps of a run.
+        crew: The executor for long sweeps.
+        journal: File that records finished parts.
+        tell: Progress callback; called if the executor cannot be used.
     """
     letters = len(source.alphabet)
     here = work_on(source, lengths, max_steps)
@@ -111,12 +111,12 @@ def slices(
 
 
 def _truth(part: Part, journal: Path | None) -> Iterator[bool]:
-    """For each word of a part whether it is accepted."""
+    """Decode for each word of a part whether it is accepted."""
     count = part.stop - part.start
     try:
         bits = f"{int(part.result['accepted'], 16):0{count}b}"
     except (LookupError, TypeError, ValueError):
         bits = ""
     if len(bits) != count:
-        raise SourceError("the journal is damaged: these are no verdicts", place=Place(str(journal)))
+        raise SourceError("the journal is damaged: invalid verdicts", place=Place(str(journal)))
     return (bit == "1" for bit in bits)

@@ -1,4 +1,4 @@
-"""Uniform families: machines in logarithmic space that print the weights and position features of every member."""
+"""Uniform families: logarithmic-space machines that print the weights and position features of every member."""
 
 from softmachine.studies.uniformity.families import FAMILIES, UniformFamily, WrittenFamily, family_named
 from softmachine.studies.uniformity.measuring import Measured, measured, per_doubling

@@ -1,8 +1,10 @@
-"""Theorem 4.1 is L-uniform: machines that print the transformer of a family of circuits AND, OR, NOT, for n inputs.
+"""Printer of the transformer of Theorem 4.1: circuits of AND, OR and NOT with n inputs, by binary addresses.
 
-The residual stream has, with p bits an address and from 0 on: the input bit, p bits of the target, flags of what a part
-of a gate wants (a 1, a 0) and of gates, p bits of the source, p bits of the own address, what the wire holds, what the
-head "wire" says, a flag of arguments, the argument, what the head "decides" says, and flags of plain gates and of NOT.
+The programs show that the construction of Theorem 4.1 of "Revisiting Padded Transformer Expressivity" is L-uniform. The
+coordinates of the residual stream, with p bits per address, are: the input bit; p bits of the target; flags of the
+deciding value of a gate (1, 0) and of gates; p bits of the source; p bits of the own address; the value of the wire;
+the output of head "wire"; a flag of arguments; the argument; the output of head "decides"; flags of plain gates and of
+NOT.
 """
 
 from __future__ import annotations
@@ -24,13 +26,13 @@ from softmachine.studies.uniformity.programs import Tapes
 
 
 def address_bits(wires: int) -> int:
-    """How many signed bits an address has: at least two, so that none can be told from some."""
+    """Return the number of signed bits of an address: at least two, so that zero differs from every address."""
     bits = length(wires - 1)
     return 2 if bits < 2 else bits
 
 
 def weights(tape: Tapes, family: CircuitFamily) -> None:
-    """M₁: the weights of the transformer for n inputs, from 1ⁿ."""
+    """Print the weights of the transformer for n inputs, from 1ⁿ (machine M₁)."""
     n = tape.unary()
     p = address_bits(family.wires(n))
     wants_one = 1 + p
@@ -55,7 +57,7 @@ def weights(tape: Tapes, family: CircuitFamily) -> None:
     tape.line("positions", value, plain, "1")
     tape.line("positions", value + 1, negated, "1")
     tape.line("block", family.depth(n))
-    # An argument fetches the bit of the wire that it is.
+    # An argument fetches the bit of the wire that it refers to.
     tape.line("layer")
     tape.line("head all j average-hard")
     matched(tape, 0, source, p)
@@ -96,7 +98,7 @@ def weights(tape: Tapes, family: CircuitFamily) -> None:
 
 
 def changes(tape: Tapes, value: int, negated: int, wire: int, argument: int, decides: int) -> None:
-    """Hidden units 4 to 11: by how much the wire changes, apart from its gate, and what has to be cleared."""
+    """Print hidden units 4 to 11: the change of the wire, apart from its gate, and the values to clear."""
     tape.line("first", "100", "0", "1")
     tape.line("first", "100", value, "-1")
     tape.line("first", "100", negated, "1")
@@ -109,7 +111,7 @@ def changes(tape: Tapes, value: int, negated: int, wire: int, argument: int, dec
 
 
 def clears(tape: Tapes, value: int, wire: int, argument: int, decides: int) -> None:
-    """What hidden units 4 to 11 write."""
+    """Print the output weights of hidden units 4 to 11."""
     tape.line("second", value, "100", "1")
     tape.line("second", value, "101", "-1")
     cleared(tape, 6, wire)
@@ -118,7 +120,7 @@ def clears(tape: Tapes, value: int, wire: int, argument: int, decides: int) -> N
 
 
 def features(tape: Tapes, family: CircuitFamily) -> None:
-    """M₂: the position features of position i, from 1ⁿ and i in binary."""
+    """Print the position features of position i, from 1ⁿ and i in binary (machine M₂)."""
     n = tape.unary()
     i = tape.binary()
     p = address_bits(family.wires(n))

@@ -1,8 +1,8 @@
-"""Families of circuits as their direct connection languages: what gate g is, and what its k-th argument is.
+"""Families of circuits, given by their direct connection languages: the kind and the arguments of every gate.
 
-A family n ↦ C_n is L-uniform if a machine in logarithmic space answers such questions about C_n (Definition A.2 of
-"Revisiting Padded Transformer Expressivity"). Here the answers are programs. Wires are numbered: the inputs from 0 on,
-then the gates, each after those that it reads; the last wire is the output.
+A family n ↦ C_n is L-uniform if a logarithmic-space machine decides its connection language (Definition A.2 of
+"Revisiting Padded Transformer Expressivity"). Here the queries are answered by programs. Wires are numbered from 0: the
+inputs, then the gates, each after its arguments; the last wire is the output.
 """
 
 from __future__ import annotations
@@ -12,43 +12,43 @@ from typing import Protocol
 from softmachine.studies.uniformity.library import length
 
 AND, OR, NOT, THRESHOLD = range(4)
-"""What a gate computes."""
+"""Kinds of gates."""
 
 
 class CircuitFamily(Protocol):
-    """The circuits C_n, told gate by gate. All numbers are natural, and every answer is a program."""
+    """The circuits C_n, gate by gate. All numbers are natural, and every method is a program."""
 
     def wires(self, n: int) -> int:
-        """How many inputs and gates there are; the first n are the inputs."""
+        """Return the number of inputs and gates; the first n wires are the inputs."""
         ...
 
     def depth(self, n: int) -> int:
-        """The number of gates on the longest path."""
+        """Return the number of gates on the longest path."""
         ...
 
     def most_arguments(self, n: int) -> int:
-        """The largest number of arguments of a gate."""
+        """Return the maximum fan-in of a gate."""
         ...
 
     def kind(self, n: int, g: int) -> int:
-        """What gate g computes."""
+        """Return the kind of gate g."""
         ...
 
     def fan_in(self, n: int, g: int) -> int:
-        """How many arguments gate g has."""
+        """Return the number of arguments of gate g."""
         ...
 
     def at_least(self, n: int, g: int) -> int:
-        """How many arguments of gate g must be 1, if it is a threshold gate."""
+        """Return the threshold of gate g, if it is a threshold gate."""
         ...
 
     def argument(self, n: int, g: int, k: int) -> int:
-        """The wire that is argument k of gate g, from 0 on."""
+        """Return the wire that is argument k of gate g, counted from 0."""
         ...
 
 
 class AdjacentOnes:
-    """Are two neighbours both 1? The OR of all x_k ∧ x_(k+1): depth 2, so that it is in AC⁰. From n = 3 on."""
+    """Are two neighbours both 1? The OR of all x_k ∧ x_(k+1): depth 2, hence in AC⁰. For n ≥ 3."""
 
     @staticmethod
     def wires(n: int) -> int:
@@ -72,7 +72,7 @@ class AdjacentOnes:
 
     @staticmethod
     def fan_in(n: int, g: int) -> int:
-        """The OR reads all others."""
+        """The OR reads all other gates."""
         return n - 1 if g + 1 == n + n else 2
 
     @staticmethod
@@ -87,9 +87,9 @@ class AdjacentOnes:
 
 
 class AndOrTree:
-    """A tree of gates with two arguments, AND and OR in turn: depth ⌈log₂ n⌉. From n = 2 on.
+    """A tree of binary gates, alternately AND and OR: depth ⌈log₂ n⌉. For n ≥ 2.
 
-    Gate n + k reads wires 2k and 2k + 1. So every wire is read once, by a later gate, and there are n - 1 gates.
+    Gate n + k reads wires 2k and 2k + 1. Every wire is read once, by a later gate, and there are n - 1 gates.
     """
 
     @staticmethod
@@ -99,7 +99,7 @@ class AndOrTree:
 
     @staticmethod
     def level(n: int, g: int) -> int:
-        """The number of gates on the longest path to wire g: that over its second argument."""
+        """Return the number of gates on the longest path to wire g, which leads through its second argument."""
         found = 0
         while g >= n:
             g -= n
@@ -140,7 +140,7 @@ class AndOrTree:
 
 
 class Majority:
-    """Are more than half of the inputs 1? One threshold gate: in TC⁰ and not in AC⁰. From n = 3 on."""
+    """Are more than half of the inputs 1? One threshold gate: in TC⁰ and not in AC⁰. For n ≥ 3."""
 
     @staticmethod
     def wires(n: int) -> int:
@@ -179,7 +179,7 @@ class Majority:
 
 
 class MajorityTree:
-    """A tree of majorities of three: depth O(log n). For odd n from 3 on.
+    """A tree of majorities of three: depth O(log n). For odd n ≥ 3.
 
     Gate n + k reads wires 3k, 3k + 1 and 3k + 2, and there are (n - 1)/2 gates.
     """
@@ -191,7 +191,7 @@ class MajorityTree:
 
     @staticmethod
     def depth(n: int) -> int:
-        """The level of the last gate: that of its third argument, and one."""
+        """The level of the last gate: one more than that of its third argument."""
         g = MajorityTree.wires(n) - 1
         found = 0
         while g >= n:
@@ -226,7 +226,7 @@ class MajorityTree:
 
 
 def placed(family: CircuitFamily, n: int, i: int) -> tuple[int, int]:
-    """What stands at position i: a wire (0), or argument 1, 2, … of a gate. Every gate precedes its arguments."""
+    """Return the wire at position i, and 0, or k for the k-th argument of that gate; gates precede their arguments."""
     g = i
     which = 0
     if i >= n:

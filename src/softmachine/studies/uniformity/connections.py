@@ -1,8 +1,8 @@
-"""The direct connection language of a family of circuits, decided by a machine (section A.2).
+"""Program that decides the direct connection language of a family of circuits.
 
-It has the tuples (1ⁿ, i, j, t) such that wire i of C_n has type t and is wired to gate j: is an argument of it. A
-family whose connection language is decided in logarithmic space is L-uniform. The output is wired to itself, with a
-type of its own.
+The language (section A.2 of "Revisiting Padded Transformer Expressivity") consists of the tuples (1ⁿ, i, j, t) such
+that wire i of C_n has type t and is an argument of gate j. A family whose connection language is decided in logarithmic
+space is L-uniform. The output is connected to itself, with a separate type.
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ from softmachine.studies.uniformity.circuits import CircuitFamily
 from softmachine.studies.uniformity.programs import Tapes
 
 GIVEN, OUTPUT = 4, 5
-"""The types of wires that no gate has: inputs, and the output. Those of gates are 0 to 3."""
+"""Types of inputs and of the output. Those of gates are 0 to 3."""
 _TYPES = {GateKind.AND: 0, GateKind.OR: 1, GateKind.NOT: 2, GateKind.THR: 3}
 
 
 def connections(tape: Tapes, family: CircuitFamily) -> None:
-    """Whether (1ⁿ, i, j, t) is in the connection language: prints 1 or 0."""
+    """Print 1 if (1ⁿ, i, j, t) is in the connection language, otherwise 0."""
     n = tape.unary()
     i = tape.binary()
     j = tape.binary()
@@ -35,7 +35,7 @@ def connections(tape: Tapes, family: CircuitFamily) -> None:
 
 
 def connection_language(circuit: Circuit) -> set[tuple[int, int, int]]:
-    """All (i, j, t) of a circuit: what the machine should say yes to."""
+    """Return all (i, j, t) of a circuit: the tuples that the machine accepts."""
     number = {wire: index for index, wire in enumerate(circuit.wires)}
     types = [GIVEN] * circuit.width + [_TYPES[gate.kind] for gate in circuit.ordered]
     last = number[circuit.outputs[0]]

@@ -1,7 +1,9 @@
-"""Theorem C.1 is L-uniform: machines that print the transformer for graphs of n vertices and its position features.
+"""Printer of the transformer of Theorem C.1: connectivity of graphs with n vertices.
 
-The residual stream of T_n has, with p = ⌈log₂ n⌉ and from 0 on: the edge, whether i = j, p bits of i and of j, a flag
-of pairs, p bits of k, a flag of triples, whether j is reached so far, and what the three heads and "path over k" say.
+The programs show that the construction of Theorem C.1 of "Revisiting Padded Transformer Expressivity" is L-uniform. The
+coordinates of the residual stream of T_n, with p = ⌈log₂ n⌉, are: the edge; whether i = j; p bits of i and of j; a flag
+of pairs; p bits of k; a flag of triples; whether j is known to be reachable; the outputs of the three heads and "path
+over k".
 """
 
 from __future__ import annotations
@@ -21,7 +23,7 @@ from softmachine.studies.uniformity.programs import Tapes
 
 
 def weights(tape: Tapes) -> None:
-    """M₁: the weights of the transformer for n vertices, from 1ⁿ."""
+    """Print the weights of the transformer for n vertices, from 1ⁿ (machine M₁)."""
     n = tape.unary()
     p = length(n - 1)
     j = 2 + p
@@ -48,7 +50,7 @@ def weights(tape: Tapes) -> None:
     tape.line("first", "0", "1", "-1")
     tape.line("first+", "0", "1")
     tape.line("second", reached, "0", "-1")
-    # As many turns as lengths of paths can be doubled.
+    # Every iteration doubles the length of the paths.
     tape.line("block", p)
     tape.line("layer")
     half(tape, p, 2, k, triple, reached, before)
@@ -85,7 +87,7 @@ def weights(tape: Tapes) -> None:
 
 
 def half(tape: Tapes, p: int, one: int, other: int, avoided: int, reached: int, into: int) -> None:
-    """A head that fetches whether a path of half the length leads from one vertex to another."""
+    """Print a head that fetches whether a path of half the length leads from one vertex to another."""
     ends(tape, p, one, other)
     keys(tape, p, avoided)
     tape.line("value", "0", reached, "1")
@@ -93,7 +95,7 @@ def half(tape: Tapes, p: int, one: int, other: int, avoided: int, reached: int, 
 
 
 def ends(tape: Tapes, p: int, one: int, other: int) -> None:
-    """A query for the position with two ends."""
+    """Print a query for the position of a pair of vertices."""
     tape.line("head all j average-hard")
     matched(tape, 0, one, p)
     matched(tape, p + p, other, p)
@@ -102,7 +104,7 @@ def ends(tape: Tapes, p: int, one: int, other: int) -> None:
 
 
 def keys(tape: Tapes, p: int, avoided: int) -> None:
-    """Positions offer their i and j, unless they have a flag."""
+    """Print the keys: i and j of every position without the flag ``avoided``."""
     held(tape, 0, 2, p)
     held(tape, p + p, 2 + p, p)
     tape.line("key", 4 * p, avoided, "-1")
@@ -110,14 +112,14 @@ def keys(tape: Tapes, p: int, avoided: int) -> None:
 
 
 def total(tape: Tapes, unit: int, triple: int, before: int) -> None:
-    """A hidden unit that sums up two paths and the flag of triples."""
+    """Print a hidden unit that adds two paths and the flag of triples."""
     tape.line("first", unit, triple, "1")
     tape.line("first", unit, before, "1")
     tape.line("first", unit, before + 1, "1")
 
 
 def features(tape: Tapes) -> None:
-    """M₂: the position features of position i, from 1ⁿ and i in binary."""
+    """Print the position features of position i, from 1ⁿ and i in binary (machine M₂)."""
     n = tape.unary()
     position = tape.binary()
     p = length(n - 1)

@@ -1,12 +1,13 @@
-"""Theorem 5.1 (b) is L-uniform: machines that print the transformer that evaluates threshold circuits, for T tokens.
+"""Printer of the transformer of Theorem 5.1 (b): an evaluator of threshold circuits with T tokens, of constant width.
 
-The width is 33 for every T. What grows are numbers: 2^p and 4^p, with p = ⌈log₂ T⌉, which say "not here" or "nowhere".
+The programs show that the construction of Theorem 5.1 (b) of "Revisiting Padded Transformer Expressivity" is L-uniform.
+The width is 33 for every T. The magnitudes grow: 2^p and 4^p, with p = ⌈log₂ T⌉, encode "not here" and "nowhere".
 
-The residual stream has, from 0 on: the input; i + 3p + 3, i, i² and i - 1; the number so far and the predecessor's;
-flags of bits 1 and of bits; what the head "gate" says, a flag of gates, the own number of gates; i + 2p + 1, what
-stands there, a flag of arguments, the own number of gates and arguments, its square, that by which members are found;
-i + p, what stands there, the source; a flag of inputs, number and square of the wire; what it holds, "wire",
-"argument"; i + p + 1, what stands there, 1/2 less what is asked for; the balance; flags of plain gates and of NOT.
+The coordinates of the residual stream are: the input; i + 3p + 3, i, i² and i - 1; the number read so far and the
+predecessor's; flags of bits 1 and of bits; the output of head "gate", a flag of gates, the own number of gates;
+i + 2p + 1, the number there, a flag of arguments, the own number of gates and arguments, its square, the key of
+members; i + p, the number there, the source; a flag of inputs, number and square of the wire; its value, "wire",
+"argument"; i + p + 1, the number there, 1/2 minus the threshold; the balance; flags of plain gates and of NOT.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from softmachine.studies.uniformity.programs import Tapes
 
 
 def weights(tape: Tapes, exponent: int) -> None:
-    """M₁: the weights of the evaluator for n tokens, from 1ⁿ, that makes ⌈log₂ n⌉^exponent turns."""
+    """Print the weights of the evaluator for n tokens, with ⌈log₂ n⌉^exponent iterations, from 1ⁿ (machine M₁)."""
     n = tape.unary()
     p = address_bits(n)
     nowhere = power_of_two(p + p)
@@ -36,7 +37,7 @@ def weights(tape: Tapes, exponent: int) -> None:
 
 
 def embedded(tape: Tapes, token: int, nowhere: int) -> None:
-    """What a token is: x=0, x=1, AND, OR, NOT, THR, ≥, &, #, 0, 1 and padding."""
+    """Print the embedding of a token: x=0, x=1, AND, OR, NOT, THR, ≥, &, #, 0, 1 or padding."""
     if token == 1:
         tape.line("embedding", token, "0", "1")
     if token in (2, 3, 4, 5):
@@ -61,7 +62,7 @@ def embedded(tape: Tapes, token: int, nowhere: int) -> None:
 
 
 def layers(tape: Tapes, p: int, turns: int) -> None:
-    """All layers, for numbers of p bits, and the outputs."""
+    """Print all layers, for numbers of p bits, and the outputs."""
     end = power_of_two(p)
     nowhere = end * end
     tape.line("block", "1")
@@ -96,28 +97,28 @@ def layers(tape: Tapes, p: int, turns: int) -> None:
 
 
 def kept(tape: Tapes, unit: int, number: int, where: int, end: int) -> None:
-    """A hidden unit that holds a number where a bit, to its right, is 1."""
+    """Print a hidden unit that keeps a number where a bit, at a larger coordinate, is 1."""
     tape.line("first", unit, number, "1")
     tape.line("first", unit, where, end)
     tape.put("first+ ", unit, " -", end, "\n")
 
 
 def kept_by(tape: Tapes, unit: int, where: int, number: int, end: int) -> None:
-    """The same with a bit to its left."""
+    """Print a hidden unit that keeps a number where a bit, at a smaller coordinate, is 1."""
     tape.line("first", unit, where, end)
     tape.line("first", unit, number, "1")
     tape.put("first+ ", unit, " -", end, "\n")
 
 
 def at(tape: Tapes, address: int, value: int, into: int) -> None:
-    """A head that fetches a number from the position whose number is an address: 2ak - k² is largest at k = a."""
+    """Print a head that fetches a number from the position given by an address: 2ak - k² is largest at k = a."""
     sought(tape, address, 2, 3)
     tape.line("value", "0", value, "1")
     tape.line("output", into, "0", "1")
 
 
 def sought(tape: Tapes, address: int, number: int, square: int) -> None:
-    """A head that looks where a number is an address."""
+    """Print a head that attends to the position whose number equals an address."""
     tape.line("head all j average-hard")
     tape.line("query", "0", address, "10")
     tape.line("query+", "1", "-1")
@@ -126,7 +127,7 @@ def sought(tape: Tapes, address: int, number: int, square: int) -> None:
 
 
 def fetches(tape: Tapes, end: int, nowhere: int) -> None:
-    """Two layers: numbers from fixed distances ahead, and their squares."""
+    """Print two layers that fetch numbers from fixed distances ahead, and their squares."""
     tape.line("layer")
     at(tape, 1, 5, 9)
     at(tape, 12, 5, 13)
@@ -154,7 +155,7 @@ def fetches(tape: Tapes, end: int, nowhere: int) -> None:
 
 
 def turn_of_gates(tape: Tapes, steepness: int) -> None:
-    """Two layers: arguments fetch the bits of wires, and gates weigh them against what they ask for."""
+    """Print two layers: arguments fetch the bits of wires, and gates compare their mean with the threshold."""
     tape.line("layer")
     sought(tape, 20, 22, 23)
     tape.line("value", "0", "11000", "1")
@@ -180,15 +181,15 @@ def turn_of_gates(tape: Tapes, steepness: int) -> None:
 
 
 def positive(tape: Tapes, unit: int, where: int, steepness: int) -> None:
-    """Two hidden units that say whether the balance is positive, where a bit is 1."""
+    """Print two hidden units that compute whether the balance is positive, where a bit is 1."""
     for k in range(2):
         tape.line("first", unit + k, "11110", steepness)
         tape.line("first", unit + k, where, steepness + steepness)
         tape.put("first+ ", unit + k, " -", steepness + steepness + k, "\n")
 
 
-def features(tape: Tapes, exponent: int) -> None:  # noqa: ARG001 - both programs are told the same
-    """M₂: the position features of position i, from 1ⁿ and i in binary."""
+def features(tape: Tapes, exponent: int) -> None:  # noqa: ARG001 - both programs have the same parameters
+    """Print the position features of position i, from 1ⁿ and i in binary (machine M₂)."""
     n = tape.unary()
     i = tape.binary()
     p = address_bits(n)
@@ -199,7 +200,7 @@ def features(tape: Tapes, exponent: int) -> None:  # noqa: ARG001 - both program
 
 
 def near(tape: Tapes, n: int, p: int, i: int) -> None:
-    """The position i + 3p + 3, or the last one, i and its square, and the position before."""
+    """Print the position i + 3p + 3, or the last one, i and its square, and the position before."""
     tape.line(clipped(i + 3 * p + 3, n))
     tape.line(i)
     tape.line(i * i)

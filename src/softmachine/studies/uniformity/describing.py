@@ -1,8 +1,8 @@
-"""Descriptions of a transformer as text that a machine can print: its weights one by one, and its position features.
+"""Textual description of a transformer that a machine can print: its weights one by one, and its position features.
 
-Definition A.5 of "Revisiting Padded Transformer Expressivity" asks for machines that print "a description of T_N" and
-the position encoding p(n, N). This is the description: one line a weight that is not 0, all numbers in binary, rows and
-columns counted from 0. Names of coordinates are left out: they do not change what is computed.
+Definition A.5 of "Revisiting Padded Transformer Expressivity" requires machines that print "a description of T_N" and
+the position encoding p(n, N). This is the description: one line per nonzero weight, all numbers in binary, rows and
+columns counted from 0. Names of coordinates are omitted, as they do not affect the computation.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from softmachine.transformer.weights import AffineMap, FeedForward, Head, Matrix
 
 
 def description(transformer: Transformer) -> Iterator[str]:
-    """The lines that describe the weights of a transformer: what machine M₁ of Definition A.5 prints."""
+    """Yield the lines that describe the weights of a transformer: the output of machine M₁ of Definition A.5."""
     yield _line("width", transformer.width)
     yield _line("tokens", len(transformer.vocabulary))
     yield from _matrix("embedding", transformer.embedding)
@@ -24,7 +24,9 @@ def description(transformer: Transformer) -> Iterator[str]:
     yield from _matrix("positions", transformer.position_embedding)
     for block in transformer.blocks:
         if isinstance(block.repeats, Feature):
-            raise UsageError(f"the number of turns of {block.name!r} is a feature of the length, not a number of T_N")
+            raise UsageError(
+                f"the number of iterations of {block.name!r} depends on the input length; T_N needs a constant"
+            )
         yield _line("block", block.repeats)
         for layer in block.layers:
             yield "layer"
@@ -36,13 +38,13 @@ def description(transformer: Transformer) -> Iterator[str]:
 
 
 def features(transformer: Transformer, i: int) -> Iterator[str]:
-    """The lines that say what the position features are at position i: what machine M₂ of Definition A.5 prints."""
+    """Yield the lines with the position features of position i: the output of machine M₂ of Definition A.5."""
     for feature in transformer.features:
         yield binary(Fraction(feature.at(i, None)))
 
 
 def binary(number: Fraction | int) -> str:
-    """A number as it is printed: in binary, a fraction in lowest terms."""
+    """Format a number in binary, a fraction in lowest terms."""
     number = Fraction(number)
     over = "" if number.denominator == 1 else f"/{number.denominator:b}"
     return f"{number.numerator:b}{over}"
@@ -58,7 +60,7 @@ def _matrix(name: str, matrix: Matrix) -> Iterator[str]:
 
 
 def _affine(name: str, affine: AffineMap) -> Iterator[str]:
-    """Row by row: its weights, then its bias, if that is not 0."""
+    """Yield the lines of each row: its weights, then its bias if it is not 0."""
     for row, (weights, bias) in enumerate(zip(affine.weight.rows, affine.bias, strict=True)):
         for column, weight in weights:
             yield _line(name, row, column, weight)
@@ -68,7 +70,9 @@ def _affine(name: str, affine: AffineMap) -> Iterator[str]:
 
 def _head(head: Head) -> Iterator[str]:
     if head.bias is not None or not head.weighting.hard:
-        raise UsageError(f"the head {head.name!r} is soft, or has a bias; a description has hard heads without one")
+        raise UsageError(
+            f"head {head.name!r} is soft or has a bias; descriptions support hard heads without a bias only"
+        )
     yield f"head {head.mask} {head.weighting}"
     yield from _affine("query", head.query)
     yield from _affine("key", head.key)
@@ -78,7 +82,7 @@ def _head(head: Head) -> Iterator[str]:
 
 def _feed_forward(feed_forward: FeedForward) -> Iterator[str]:
     if set(feed_forward.activations) - {"relu"}:
-        raise UsageError("a description has hidden units with the activation relu only")
+        raise UsageError("descriptions support hidden units with the activation relu only")
     yield _line("units", len(feed_forward.units))
     yield from _affine("first", feed_forward.first)
     yield from _affine("second", feed_forward.second)

@@ -1,8 +1,9 @@
-"""Lemma C.3 is L-uniform: machines that print the transformer that evaluates circuits of AND, OR, NOT, for T tokens.
+"""Printer of the transformer of Lemma C.3: an evaluator of circuits of AND, OR and NOT with T tokens.
 
-All that depends on T are p = ⌈log₂ T⌉ and the number of turns. The residual stream has 16p + 16 coordinates; functions
-below say where a part of it begins. The evaluator of a family that is reduced to circuit evaluation has the same
-layers, and position features for the tokens of ⟨C_n⟩ (:mod:`softmachine.studies.uniformity.reduced`).
+The programs show that the construction of Lemma C.3 of "Revisiting Padded Transformer Expressivity" is L-uniform. Only
+p = ⌈log₂ T⌉ and the number of iterations depend on T. The residual stream has 16p + 16 coordinates; the first functions
+return the offset of each group. The evaluator of a family that is reduced to circuit evaluation has the same layers,
+and position features for the tokens of ⟨C_n⟩ (:mod:`softmachine.studies.uniformity.reduced`).
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from softmachine.studies.uniformity.programs import Tapes
 
 
 def marks(p: int) -> int:
-    """Flags of marks, of what comes after a mark, of bits, and of first bits.
+    """Offset of the flags of markers, of tokens after a marker, of bits, and of first bits.
 
     Before them are the input and p bits each of the positions i + 2p + 2, i and i - 1.
     """
@@ -31,42 +32,45 @@ def marks(p: int) -> int:
 
 
 def state(p: int) -> int:
-    """What the loop that reads numbers carries: p - 1 places and p digits. Then the same of the predecessor."""
+    """Offset of the state of the loop that reads numbers, p - 1 places and p digits; then that of the predecessor."""
     return 5 + 3 * p
 
 
 def ones(p: int) -> int:
-    """A flag of bits 1, one of first bits 1, and p digits of a gate's own number."""
+    """Offset of the flags of bits 1 and of first bits 1, and of the p digits of a gate's own number."""
     return 3 + 7 * p
 
 
 def gates(p: int) -> int:
-    """Flags of gates, inputs and arguments."""
+    """Offset of the flags of gates, inputs and arguments."""
     return 5 + 8 * p
 
 
 def seeks(p: int) -> int:
-    """The p bits by which a gate seeks its arguments, and flags of what decides it: a 1, or a 0."""
+    """Offset of the p bits that a gate queries its arguments by, and of the flags of its deciding value: 1, or 0."""
     return 8 + 8 * p
 
 
 def targets(p: int) -> int:
-    """For p bits each: the position i + 2p + 1, the number there, the gate that an argument serves."""
+    """Offset of p bits each: the position i + 2p + 1, the number there, the gate that an argument belongs to."""
     return 10 + 9 * p
 
 
 def sources(p: int) -> int:
-    """For p bits each: the position i + p, the number there, the wire that is read, the own wire."""
+    """Offset of p bits each: the position i + p, the number there, the wire that is read, the own wire."""
     return 10 + 12 * p
 
 
 def wires(p: int) -> int:
-    """What the wire holds, what "wire", "argument" and "decides" say, and flags of plain gates and of NOT."""
+    """Offset of the value of the wire, "wire", "argument", "decides", and the flags of plain gates and of NOT."""
     return 10 + 16 * p
 
 
 def weights(tape: Tapes, exponent: int) -> None:
-    """M₁: the weights of the evaluator for n tokens, from 1ⁿ, that makes ⌈log₂ n⌉^exponent turns (Corollary 5.1)."""
+    """Print the weights of the evaluator for n tokens, from 1ⁿ (machine M₁).
+
+    It makes ⌈log₂ n⌉^exponent iterations (Corollary 5.1 of Svete et al. 2026).
+    """
     n = tape.unary()
     p = address_bits(n)
     tape.line("width", wires(p) + 6)
@@ -80,7 +84,7 @@ def weights(tape: Tapes, exponent: int) -> None:
 
 
 def embedding(tape: Tapes, p: int) -> None:
-    """What tokens are: x=0, x=1, AND, OR, NOT, &, #, 0, 1 and padding."""
+    """Print the embeddings of the tokens x=0, x=1, AND, OR, NOT, &, #, 0, 1 and padding."""
     gate = gates(p)
     wanted = seeks(p) + p
     held_by = wires(p)
@@ -110,13 +114,13 @@ def embedding(tape: Tapes, p: int) -> None:
 
 
 def negative(tape: Tapes, token: int, first: int, count: int) -> None:
-    """A token has -1 at so many coordinates."""
+    """Print -1 at ``count`` coordinates of the embedding of a token."""
     for k in range(count):
         tape.line("embedding", token, first + k, "-1")
 
 
 def layers(tape: Tapes, p: int, turns: int) -> None:
-    """All layers, for numbers of p bits, and the outputs."""
+    """Print all layers, for numbers of p bits, and the outputs."""
     first_bits(tape, p)
     tape.line("block", p)
     numbers(tape, p)
@@ -128,7 +132,7 @@ def layers(tape: Tapes, p: int, turns: int) -> None:
 
 
 def first_bits(tape: Tapes, p: int) -> None:
-    """The layer that says which bits are the first of a number, and that inputs have their position as address."""
+    """Print the layer that flags the first bits of numbers and gives inputs their position as address."""
     tape.line("block", "1")
     tape.line("layer")
     neighbour(tape, p, 1 + 2 * p)
@@ -156,27 +160,27 @@ def first_bits(tape: Tapes, p: int) -> None:
 
 
 def inputs(tape: Tapes, p: int, first: int) -> None:
-    """At inputs the position, as signed bits."""
+    """Print the weights that write the position as signed bits, at inputs."""
     for k in range(p):
         tape.line("second", first + k, 4 + k + k, "1")
         tape.line("second", first + k, 5 + k + k, "-1")
 
 
 def neighbour(tape: Tapes, p: int, address: int) -> None:
-    """A head that looks at the position whose address begins at a coordinate."""
+    """Print a head that attends to the position whose address is stored at a coordinate."""
     tape.line("head all j average-hard")
     matched(tape, 0, address, p)
     held(tape, 0, 1 + p, p)
 
 
 def twice(tape: Tapes, coordinate: int, unit: int) -> None:
-    """Twice the difference of two hidden units: 0 or 1, where the first begins and the second ends the rise."""
+    """Print twice the difference of two hidden units: a ramp from 0 to 1 between their knees."""
     tape.line("second", coordinate, unit, "10")
     tape.line("second", coordinate, unit + 1, "-10")
 
 
 def fetched(tape: Tapes, first: int, count: int, into: int) -> None:
-    """What a head takes, coordinate by coordinate, and where it goes."""
+    """Print the value and output matrices of a head that copies ``count`` coordinates."""
     for k in range(count):
         tape.line("value", k, first + k, "1")
     for k in range(count):
@@ -184,7 +188,7 @@ def fetched(tape: Tapes, first: int, count: int, into: int) -> None:
 
 
 def numbers(tape: Tapes, p: int) -> None:
-    """Every bit takes over place and digits from its predecessor, and adds itself (Lemma B.7)."""
+    """Print the layer that appends every bit to its predecessor's digits (Lemma B.7 of Svete et al. 2026)."""
     carried = 2 * p - 1
     now = state(p)
     before = now + carried
@@ -215,7 +219,7 @@ def numbers(tape: Tapes, p: int) -> None:
 
 
 def replaced(tape: Tapes, unit: int, new: int, old: int) -> None:
-    """Two hidden units that hold by how much a number is more, and by how much less, than another one to its right."""
+    """Print two hidden units with the positive and negative part of ``new - old``; ``new`` has the smaller index."""
     tape.line("first", unit, new, "1")
     tape.line("first", unit, old, "-1")
     tape.line("first", unit + 1, new, "-1")
@@ -223,7 +227,7 @@ def replaced(tape: Tapes, unit: int, new: int, old: int) -> None:
 
 
 def taken(tape: Tapes, unit: int, old: int, new: int) -> None:
-    """The same of a number to the right."""
+    """Print two hidden units with the positive and negative part of ``new - old``; ``new`` has the larger index."""
     tape.line("first", unit, old, "-1")
     tape.line("first", unit, new, "1")
     tape.line("first", unit + 1, old, "1")
@@ -231,13 +235,13 @@ def taken(tape: Tapes, unit: int, old: int, new: int) -> None:
 
 
 def both_signs_swapped(tape: Tapes, unit: int, coordinate: int) -> None:
-    """Two hidden units that hold a number: ReLU(-x) and ReLU(x)."""
+    """Print two hidden units that represent a number: ReLU(-x) and ReLU(x)."""
     tape.line("first", unit, coordinate, "-1")
     tape.line("first", unit + 1, coordinate, "1")
 
 
 def written(tape: Tapes, p: int) -> None:
-    """What the hidden units of reading numbers write: places and digits are replaced, the predecessor's are cleared."""
+    """Print the output weights of the number-reading layer: replace places and digits, clear the predecessor's."""
     now = state(p)
     changed = 6 * p - 6
     for k in range(2 * p - 1):
@@ -253,7 +257,7 @@ def written(tape: Tapes, p: int) -> None:
 
 
 def pointers(tape: Tapes, p: int) -> None:
-    """The layer in which gates fetch their own number, and arguments their two, from fixed distances ahead."""
+    """Print the layer in which gates fetch their own number, and arguments their two, from fixed distances ahead."""
     digits = state(p) + p - 1
     tape.line("layer")
     neighbour(tape, p, 1)
@@ -281,7 +285,7 @@ def pointers(tape: Tapes, p: int) -> None:
 
 
 def steep(tape: Tapes, unit: int, one: int, other: int) -> None:
-    """Two hidden units that say twice whether two bits are 1: they rise from 5/4 to 7/4, twice as steeply."""
+    """Print two hidden units for twice the AND of two bits: a ramp from 5/4 to 7/4, twice as steep."""
     tape.line("first", unit, one, "10")
     tape.line("first", unit, other, "10")
     tape.line("first+", unit, "-101/10")
@@ -291,7 +295,7 @@ def steep(tape: Tapes, unit: int, one: int, other: int) -> None:
 
 
 def turn_of_gates(tape: Tapes, p: int) -> None:
-    """Two layers: arguments fetch the bits of wires, and gates the argument that decides."""
+    """Print two layers: arguments fetch the bits of wires, and gates fetch the deciding argument."""
     holds = wires(p)
     tape.line("layer")
     tape.line("head all j average-hard")
@@ -323,8 +327,8 @@ def turn_of_gates(tape: Tapes, p: int) -> None:
     clears(tape, holds, holds + 1, holds + 2, holds + 3)
 
 
-def features(tape: Tapes, exponent: int) -> None:  # noqa: ARG001 - both programs are told the same
-    """M₂: the position features of position i, from 1ⁿ and i in binary."""
+def features(tape: Tapes, exponent: int) -> None:  # noqa: ARG001 - both programs have the same parameters
+    """Print the position features of position i, from 1ⁿ and i in binary (machine M₂)."""
     n = tape.unary()
     i = tape.binary()
     p = address_bits(n)
@@ -334,12 +338,12 @@ def features(tape: Tapes, exponent: int) -> None:  # noqa: ARG001 - both program
 
 
 def near(tape: Tapes, n: int, p: int, i: int) -> None:
-    """The positions i + 2p + 2, i and i - 1, or the next to them that there is."""
+    """Print the positions i + 2p + 2, i and i - 1, clipped to the sequence."""
     signed_bits(tape, clipped(i + 2 * p + 2, n), p)
     signed_bits(tape, i, p)
     signed_bits(tape, i - 1 if i > 0 else 0, p)
 
 
 def clipped(i: int, n: int) -> int:
-    """A position, or the last one if there are not so many."""
+    """Clip a position to the last one."""
     return i if i < n else n - 1

@@ -1,4 +1,4 @@
-"""The families of transformers that are shown to be L-uniform: theorem, sources, and the programs of their machines."""
+"""L-uniform families of transformers: their theorems, sources, and the programs of their machines."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
 from random import Random
-from typing import Any
 
 from softmachine.compiler import compile_program
 from softmachine.ir import Program as Signals
@@ -30,7 +29,7 @@ from softmachine.theorems.threshold_evaluator import theorem as of_thresholds
 from softmachine.transformer.weights import Transformer
 
 MANY = 24
-"""How many questions about connections are asked of each kind."""
+"""Number of positive and of random queries to the connection language."""
 
 
 @dataclass(frozen=True)
@@ -38,19 +37,19 @@ class UniformFamily:
     """A family n ↦ T_n, and the programs that print it.
 
     Args:
-        name: What the command line calls it.
-        statement: What it is, in a line.
-        theorem: The theorem that it is of.
-        signals: What is compiled for n.
+        name: The name on the command line.
+        statement: A one-line description.
+        theorem: The theorem of the construction.
+        signals: Returns the signal program for n, which is compiled.
         weights: The program of M₁: from 1ⁿ to the weights of T_n.
         features: The program of M₂: from 1ⁿ and i to the position features of position i.
-        given: What both programs are told besides the tapes.
-        circuit: The circuit for n, if it is a family of circuits; then these, gate by gate, are what is given.
+        given: Further arguments of both programs.
+        circuit: The circuit for n, if it is a family of circuits; ``given`` then describes these gate by gate.
         least: The smallest n.
-        usual: Up to which n it is measured, unless somebody says otherwise.
+        usual: The largest n that is measured by default.
         most: The largest n.
-        odd: Whether n is odd.
-        tried: How many positions are tried at random; few, where a machine takes long for each.
+        odd: Whether n must be odd.
+        tried: Number of random positions that are compared; few if the machine is slow.
     """
 
     name: str
@@ -68,26 +67,26 @@ class UniformFamily:
     tried: int = 24
 
     def sizes(self, up_to: int) -> list[int]:
-        """The n to measure at."""
+        """Return the n to measure at."""
         found = sizes(self.name, self.least, self.most, up_to)
         return sorted({n | 1 for n in found if n | 1 <= up_to}) if self.odd else found
 
     def transformer(self, n: int) -> tuple[Transformer, int]:
-        """What ``compile`` makes for n, with hard attention, and how many positions it has."""
+        """Compile the transformer for n, with hard attention; return it and its number of positions."""
         return compiled(self.signals(n))
 
     @cached_property
     def machines(self) -> dict[str, Transducer]:
-        """M₁ and M₂ of Definition A.5, and for circuits the machine that decides their connection language."""
+        """M₁ and M₂ of Definition A.5 of Svete et al. 2026, and for circuits a decider of the connection language."""
         programs = {"weights": self.weights, "features": self.features}
         programs |= {"connections": connections} if self.circuit else {}
         return {name: machine(f"the {name} of {self.name}", each, *self.given) for name, each in programs.items()}
 
     def trials(self, n: int, draw: Random) -> Iterator[tuple[str, str, str]]:
-        """Inputs of the machines and what they should print: the name of the machine, the input, the output.
+        """Yield test cases of the machines: the name of the machine, the input, the expected output.
 
-        All weights; the position features of the first and last position and of random others; of the connection
-        language, tuples that are in it, and random ones.
+        All weights; the position features of the first and last position and of random others; for the connection
+        language, members and random tuples.
         """
         transformer, positions = self.transformer(n)
         yield from _printed(n, transformer, {0, positions - 1, *_some(draw, positions, self.tried)})
@@ -95,16 +94,17 @@ class UniformFamily:
             language, wires = connection_language(self.circuit(n)), len(self.circuit(n).wires)
             yes = draw.sample(sorted(language), min(MANY, len(language)))
             others = [(draw.randrange(wires), draw.randrange(wires), draw.randrange(OUTPUT + 1)) for _ in range(MANY)]
-            for asked in (*yes, *others):
-                yield "connections", unary(n, *asked), f"{int(asked in language)}\n"
+            for query in (*yes, *others):
+                yield "connections", unary(n, *query), f"{int(query in language)}\n"
 
 
 @dataclass(frozen=True)
 class WrittenFamily:
-    """A family of circuits that is written down as rules: machines print its circuits, and the transformers for it.
+    """A family of circuits given by rules, with the machines that print its circuits and transformers.
 
-    Lemma C.1 is the machine that prints circuits. Of a family that says how deep its circuits are at most there are the
-    two of Definition A.5 as well, for the transformers that reduce its language to circuit evaluation (Corollary 5.1).
+    The machine that prints circuits is that of Lemma C.1 of Svete et al. 2026. A family that bounds the depth of its
+    circuits also has the two machines of Definition A.5, for the transformers that reduce its language to circuit
+    evaluation (Corollary 5.1).
     """
 
     source: Family
@@ -113,21 +113,21 @@ class WrittenFamily:
 
     @property
     def theorem(self) -> str:
-        """The theorem that compiles it."""
+        """The theorem that the family is compiled with."""
         return "uniform-thresholds" if self.source.counts else "uniform-circuits"
 
     @property
     def name(self) -> str:
-        """What people call it."""
+        """The name of the family."""
         return self.source.name
 
     @property
     def statement(self) -> str:
-        """What it is, in a line."""
+        """A one-line description."""
         return str(self.source).partition(": ")[2]
 
     def sizes(self, up_to: int) -> list[int]:
-        """The n to measure at."""
+        """Return the n to measure at."""
         return sizes(self.name, 1, 1024, up_to)
 
     @cached_property
@@ -140,7 +140,7 @@ class WrittenFamily:
 
     @property
     def programs(self) -> dict[str, Program]:
-        """The programs of M₁ and M₂; none if the family does not say how deep its circuits are."""
+        """The programs of M₁ and M₂; empty if the family does not bound the depth of its circuits."""
         if self.source.deepest is None:
             return {}
         if self.source.counts:
@@ -148,47 +148,47 @@ class WrittenFamily:
         return {"weights": reduced.weights, "features": reduced.features}
 
     def trials(self, n: int, draw: Random) -> Iterator[tuple[str, str, str]]:
-        """Inputs of the machines and what they should print, as of other families."""
+        """Yield test cases of the machines, as :meth:`UniformFamily.trials`."""
         yield "circuit", unary(n), text(sourced.description(self.source.circuit(n)))
         if self.programs:
             transformer, positions = self.transformer(n)
             yield from _printed(n, transformer, {0, n, positions - 1, *_some(draw, positions, self.tried)})
 
     def transformer(self, n: int) -> tuple[Transformer, int]:
-        """What ``compile`` makes for n, with hard attention, and how many positions it has."""
+        """Compile the transformer for n, with hard attention; return it and its number of positions."""
         return compiled(_signals(self.theorem, self.source, n))
 
 
 def compiled(signals: Signals) -> tuple[Transformer, int]:
-    """A transformer, and how many positions it has."""
+    """Compile a signal program; return the transformer and its number of positions."""
     assert signals.positions is not None
     return compile_program(signals), signals.positions
 
 
 def _signals(name: str, source: Source, length: int | None = None) -> Signals:
-    """What a theorem hands to the compiler."""
+    """Return the signal program of a theorem for a source."""
     theorem = theorem_named(name)
     assert theorem is not None
     return theorem.signals(theorem.codec_for(source, length), "hard")
 
 
 def _printed(n: int, transformer: Transformer, places: Iterable[int]) -> Iterator[tuple[str, str, str]]:
-    """What M₁ should print, and what M₂ at some positions."""
+    """Yield the expected outputs of M₁, and of M₂ at some positions."""
     yield "weights", unary(n), text(description(transformer))
     for i in sorted(places):
         yield "features", unary(n, i), text(features(transformer, i))
 
 
 def _some(draw: Random, positions: int, many: int) -> Iterable[int]:
-    """Some positions, at random."""
+    """Draw random positions."""
     return [draw.randrange(positions) for _ in range(many)]
 
 
 def sizes(name: str, least: int, most: int, up_to: int) -> list[int]:
-    """Numbers n: powers of two, three times such, and the largest.
+    """Return sizes n: powers of two, three times such, and ``up_to``.
 
     Raises:
-        UsageError: If there is none, or the largest would be too large.
+        UsageError: If ``up_to`` is not between ``least`` and ``most``.
     """
     if not least <= up_to <= most:
         raise UsageError(f"the family {name} is measured from n = {least} up to {most}, not {up_to}")
@@ -197,12 +197,12 @@ def sizes(name: str, least: int, most: int, up_to: int) -> list[int]:
 
 
 def text(lines: Iterable[str]) -> str:
-    """Lines as a machine prints them."""
+    """Join lines as a machine prints them."""
     return "".join(f"{line}\n" for line in lines)
 
 
 def _graph(n: int) -> Graph:
-    """A graph with n vertices; the weights do not depend on its edges."""
+    """Return a graph with n vertices; the weights do not depend on its edges."""
     vertices = tuple(f"v{k}" for k in range(n))
     return Graph(name=f"path-{n}", vertices=vertices, edges=tuple(pairwise(vertices)))
 
@@ -213,20 +213,29 @@ def _of_circuits(
     theorem: str,
     circuit: Callable[[int], Circuit],
     circuits: CircuitFamily,
-    **more: Any,
+    *,
+    least: int = 2,
+    usual: int = 64,
+    most: int = 1024,
+    odd: bool = False,
+    tried: int = 24,
 ) -> UniformFamily:
-    """A family of circuits, by the programs of a theorem."""
-    programs = binary if theorem == "circuit-binary" else unit
+    """Return a family of circuits with the programs of a theorem."""
+    by_binary = theorem == "circuit-binary"
     return UniformFamily(
         name,
         statement,
         theorem,
         lambda n: _signals(theorem, circuit(n)),
-        programs.weights,
-        programs.features,
+        binary.weights if by_binary else unit.weights,
+        binary.features if by_binary else unit.features,
         (circuits,),
         circuit,
-        **more,
+        least=least,
+        usual=usual,
+        most=most,
+        odd=odd,
+        tried=tried,
     )
 
 
@@ -300,11 +309,11 @@ FAMILIES = (
         most=1 << 14,
     ),
 )
-"""The families, in the order in which they are told."""
+"""The built-in families, in the order of listings."""
 
 
 def family_named(name: str) -> UniformFamily:
-    """The family of a name.
+    """Return the family with a name.
 
     Raises:
         UsageError: If there is none.

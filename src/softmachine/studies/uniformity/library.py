@@ -1,10 +1,10 @@
-"""Programs that others call: arithmetic on the numbers of work tapes, each linear or quadratic in their bits."""
+"""Arithmetic subroutines of the programs, linear or quadratic in the number of bits."""
 
 from __future__ import annotations
 
 
 def times(a: int, b: int) -> int:
-    """The product: a, doubled again and again, is added where b has a bit."""
+    """Multiply by shift and add."""
     total = 0
     while b > 0:
         if b % 2 == 1:
@@ -15,7 +15,7 @@ def times(a: int, b: int) -> int:
 
 
 def divided(a: int, b: int) -> tuple[int, int]:
-    """Quotient and remainder, as at school: b, doubled beyond a, comes down again."""
+    """Return quotient and remainder, by long division."""
     quotient = 0
     place = 1
     while b <= a:
@@ -32,7 +32,7 @@ def divided(a: int, b: int) -> tuple[int, int]:
 
 
 def length(x: int) -> int:
-    """How many bits a number has: ⌈log₂(x + 1)⌉."""
+    """Return the number of bits of x: ⌈log₂(x + 1)⌉."""
     bits = 0
     while x > 0:
         x //= 2
@@ -41,7 +41,7 @@ def length(x: int) -> int:
 
 
 def power_of_two(k: int) -> int:
-    """2 to the k."""
+    """Return 2 to the power k."""
     power = 1
     while k > 0:
         power += power
@@ -50,7 +50,7 @@ def power_of_two(k: int) -> int:
 
 
 def power(base: int, exponent: int) -> int:
-    """A power; for an exponent of O(log log n) bits."""
+    """Return a power, for an exponent of O(log log n) bits."""
     found = 1
     while exponent > 0:
         found = found * base
@@ -59,19 +59,19 @@ def power(base: int, exponent: int) -> int:
 
 
 def logarithm(x: int) -> int:
-    """⌈log₂ x⌉, and 0 for 0."""
+    """Return ⌈log₂ x⌉, and 0 for 0."""
     if x > 0:
         x -= 1
     return length(x)
 
 
 def less(a: int, b: int) -> int:
-    """The difference, and 0 where it would be below."""
+    """Return the difference, truncated at 0 (monus)."""
     return a - b if a > b else 0
 
 
 def bit(x: int, k: int) -> int:
-    """Bit k of a number."""
+    """Return bit k of a number."""
     while k > 0:
         x //= 2
         k -= 1
@@ -79,7 +79,7 @@ def bit(x: int, k: int) -> int:
 
 
 def common_divisor(a: int, b: int) -> int:
-    """The greatest number that divides two."""
+    """Return the greatest common divisor."""
     while b > 0:
         rest = a % b
         a = b
@@ -88,7 +88,7 @@ def common_divisor(a: int, b: int) -> int:
 
 
 def root(x: int) -> int:
-    """⌊√x⌋, bit by bit: a bit stays if the square does not get too large."""
+    """Return ⌊√x⌋, bit by bit: a bit is kept if the square does not exceed x."""
     place = 1
     while place <= x:
         place += place

@@ -1,8 +1,9 @@
-"""Lemma B.1: a function on O(log n) bits is a circuit of depth 3, which a machine prints in logarithmic space.
+"""Printer of table-lookup circuits: a function on O(log n) bits is a circuit of depth 3 (Lemma B.1).
 
-"Revisiting Padded Transformer Expressivity" takes position encodings and parameters into circuits by it: what a machine
-computes from few bits is a table, and a table is an OR of ANDs. For k bits of input and m of output there are k gates
-NOT, 2ᵏ gates AND, one for each input, and m gates OR; with k ≤ c log₂ n these are at most n^c + c log₂ n + m.
+A logarithmic-space machine prints it. "Revisiting Padded Transformer Expressivity" uses the lemma to move position
+encodings and parameters into circuits: a function of few bits is a table, and a table is an OR of ANDs. For k bits of
+input and m of output there are k gates NOT, 2ᵏ gates AND, one per input, and m gates OR; with k ≤ c log₂ n these are
+at most n^c + c log₂ n + m.
 """
 
 from __future__ import annotations
@@ -15,18 +16,18 @@ from softmachine.studies.uniformity.programs import Tapes
 
 
 class Function(Protocol):
-    """A function on bits, as programs: linear space for its argument is logarithmic space for n."""
+    """A function on bits, as programs: linear space in its argument is logarithmic space in n."""
 
     def bits(self, n: int) -> int:
-        """How many bits the argument has: at most c log₂ n."""
+        """Return the number of bits of the argument: at most c log₂ n."""
         ...
 
     def outputs(self, n: int) -> int:
-        """How many bits the value has."""
+        """Return the number of bits of the value."""
         ...
 
     def value(self, x: int) -> int:
-        """What is computed."""
+        """Return the value of the function."""
         ...
 
 
@@ -35,7 +36,7 @@ class Square:
 
     @staticmethod
     def bits(n: int) -> int:
-        """Those of n."""
+        """The bits of n."""
         return length(n)
 
     @staticmethod
@@ -54,7 +55,7 @@ class Root:
 
     @staticmethod
     def bits(n: int) -> int:
-        """Those of n."""
+        """The bits of n."""
         return length(n)
 
     @staticmethod
@@ -69,7 +70,7 @@ class Root:
 
 
 def table(tape: Tapes, function: Function) -> None:
-    """Print the circuit, gate by gate: what it computes, and the numbers of the wires that it reads.
+    """Print the circuit gate by gate: the kind, and the numbers of the arguments.
 
     Wires: the inputs, the lowest bit first; their negations; an AND for each argument; an OR for each bit of the value.
     """
@@ -92,7 +93,7 @@ def table(tape: Tapes, function: Function) -> None:
 
 
 def read(name: str, inputs: int, outputs: int, text: str) -> Circuit:
-    """The circuit that was printed; an OR of nothing is the constant 0."""
+    """Parse a printed circuit; an empty OR is the constant 0."""
     names = [f"x{k}" for k in range(inputs)]
     gates = []
     for line in text.splitlines():

@@ -1,4 +1,4 @@
-"""The steps of a machine as machine code, some tens of millions a second."""
+"""JIT-compiled interpreter of transducers, tens of millions of steps per second."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ def go(
     counts: NDArray[Any],
     most: int,
 ) -> int:
-    """Go on until the machine stops, has made so many steps, or has filled a piece of output; 1 if a tape is too short.
+    """Run until the machine stops, ``most`` steps are done, or the output buffer is full; return 1 if a tape overflows.
 
-    ``counts`` holds the state, the steps so far, and how much of the piece is filled.
+    ``counts`` holds the state, the total number of steps, and the length of the output in the buffer.
     """
-    state, steps, said = counts[0], 0, 0
+    state, steps, printed = counts[0], 0, 0
     cells = tapes.shape[1]
-    while state > 1 and steps < most and said < piece.shape[0]:
+    while state > 1 and steps < most and printed < piece.shape[0]:
         tape = look[state]
         head = heads[tape]
         if head >= cells:
@@ -36,9 +36,9 @@ def go(
         tapes[tape, head] = table[state, symbol, 0]
         heads[tape] = head + table[state, symbol, 1]
         if table[state, symbol, 3]:
-            piece[said] = table[state, symbol, 3]
-            said += 1
+            piece[printed] = table[state, symbol, 3]
+            printed += 1
         state = table[state, symbol, 2]
         steps += 1
-    counts[0], counts[1], counts[2] = state, counts[1] + steps, said
+    counts[0], counts[1], counts[2] = state, counts[1] + steps, printed
     return 0

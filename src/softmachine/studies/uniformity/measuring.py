@@ -1,4 +1,4 @@
-"""How much space the machines of a family use, and whether they print what they should."""
+"""Measurement of the space that the machines of a family use, and verification of their output."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from softmachine.transformer.features import ceil_log2
 
 @dataclass(frozen=True)
 class Use:
-    """What a machine took: cells of its work tapes, and steps, the most of some runs; how many runs there were.
+    """Resources of a machine: the maximum over several runs.
 
     Args:
-        cells: Cells of work tapes that a head has been on.
+        cells: Visited cells of the work tapes.
         steps: Steps of the machine.
         printed: Characters of output.
-        runs: How many inputs were tried.
+        runs: Number of runs.
     """
 
     cells: int = 0
@@ -29,12 +29,12 @@ class Use:
 
 @dataclass(frozen=True)
 class Measured:
-    """The machines of a family, run for one n.
+    """Measurement of the machines of a family for one n.
 
     Args:
-        n: Of the family.
-        uses: What each machine took.
-        differences: Where something else was printed than there should be, in words; there should be none.
+        n: The size.
+        uses: Resources of each machine.
+        differences: Descriptions of wrong outputs; empty if all outputs are correct.
     """
 
     n: int
@@ -48,36 +48,36 @@ class Measured:
 
 
 def measured(family: UniformFamily | WrittenFamily, n: int) -> Measured:
-    """Run the machines of a family for n, and compare what they print with what it should be."""
+    """Run the machines of a family for n, and compare their output with the expected one."""
     uses: dict[str, Use] = {}
     wrong = []
     for name, given, expected in family.trials(n, Random(0)):
         run = family.machines[name].run(given)
-        said = run.text()
-        if said != expected:
-            wrong.append(f"the {name} on input {given}: {_difference(said, expected)}")
-        so_far = uses.get(name, Use())
+        output = run.text()
+        if output != expected:
+            wrong.append(f"the {name} on input {given}: {_difference(output, expected)}")
+        use = uses.get(name, Use())
         uses[name] = replace(
-            so_far,
-            cells=max(so_far.cells, run.cells),
-            steps=max(so_far.steps, run.steps),
-            printed=max(so_far.printed, len(said)),
-            runs=so_far.runs + 1,
+            use,
+            cells=max(use.cells, run.cells),
+            steps=max(use.steps, run.steps),
+            printed=max(use.printed, len(output)),
+            runs=use.runs + 1,
         )
     return Measured(n, uses, tuple(wrong))
 
 
-def _difference(said: str, expected: str) -> str:
-    """The first line that is another one."""
-    lines = zip([*said.splitlines(), "nothing"], [*expected.splitlines(), "nothing"], strict=False)
+def _difference(output: str, expected: str) -> str:
+    """Describe the first line that differs."""
+    lines = zip([*output.splitlines(), "nothing"], [*expected.splitlines(), "nothing"], strict=False)
     number, (one, other) = next((k, pair) for k, pair in enumerate(lines, 1) if pair[0] != pair[1])
-    return f"line {number} is {one!r}, and should be {other!r}"
+    return f"line {number} is {one!r}; expected {other!r}"
 
 
 def per_doubling(found: Sequence[Measured], machine: str) -> int | None:
-    """By how many cells the space of a machine grows at most when n is doubled; None if no n was.
+    """Return the maximum growth of the space of a machine, in cells, when n doubles; None if no n was doubled.
 
-    Space in O(log n) is space that grows by a constant with every doubling.
+    Space O(log n) grows by at most a constant when n doubles.
     """
     cells = {each.n: each.uses[machine].cells for each in found}
     pairs = [(n, m) for n in cells for m in (2 * n, 2 * n - 1) if m in cells and m > n]

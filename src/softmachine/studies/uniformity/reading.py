@@ -1,4 +1,4 @@
-"""What programs are read from: functions of Python, by their source, or text that another part wrote."""
+"""Front end of the Python-to-machine compiler: bodies and parameters of functions, or of generated code."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from typing import Any
 
 
 class ProgramError(ValueError):
-    """A program has something that no machine is made of."""
+    """A program uses a construct outside the supported subset of Python."""
 
 
 @dataclass(frozen=True)
 class Written:
-    """A program that is no function of Python, but text that another part made; it is read, and never run as Python.
+    """Generated program: source text that is compiled to a machine and never run as Python.
 
     Args:
         text: The body.
         called: The programs that it calls.
-        parameters: Its parameters; the input and output are ``tape``.
+        parameters: Its parameters; ``tape`` are the input and output tapes.
     """
 
     text: str
@@ -35,28 +35,28 @@ Code = Callable[..., Any] | Written
 
 
 def title(function: Code) -> str:
-    """What messages call it."""
+    """Return the name of a program for messages."""
     return "a written program" if isinstance(function, Written) else function.__qualname__
 
 
 def parameters(function: Code) -> list[str]:
-    """The names of its parameters; if it reads or prints, the tapes first."""
+    """Return the names of the parameters; the tapes, if it uses them, are first."""
     return list(function.parameters if isinstance(function, Written) else signature(function).parameters)
 
 
 def around(function: Code) -> Mapping[str, Any]:
-    """What names stand for that a function does not bind itself."""
+    """Return the global names of a function."""
     return function.called if isinstance(function, Written) else vars(sys.modules[function.__module__])
 
 
 @cache
 def definition(function: Code) -> list[ast.stmt]:
-    """The body of a function; the one return is its last statement."""
+    """Return the body of a function; a return is allowed only as its last statement."""
     if isinstance(function, Written):
         return ast.parse(function.text).body
     tree = ast.parse(dedent(getsource(function))).body[0]
     if not isinstance(tree, ast.FunctionDef):
-        raise ProgramError(f"{title(function)} is no function with a name")
+        raise ProgramError(f"{title(function)} is not a named function")
     returns = [node for node in ast.walk(tree) if isinstance(node, ast.Return)]
     if returns and returns != [tree.body[-1]]:
         raise ProgramError(f"{title(function)} returns before its end")
@@ -64,6 +64,6 @@ def definition(function: Code) -> list[ast.stmt]:
 
 
 def assigned(body: list[ast.stmt]) -> set[str]:
-    """The variables that a body changes."""
+    """Return the variables that a body assigns."""
     nodes = (node for statement in body for node in ast.walk(statement))
     return {node.id for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}

@@ -1,9 +1,10 @@
-"""Corollary 5.1 is L-uniform: machines that print the transformer of a family that is reduced to circuit evaluation.
+"""Printer of the transformer of Corollary 5.1: a family of circuits, reduced to circuit evaluation.
 
-From 1ⁿ the first one counts gates and arguments of C_n, finds T, so long that (w, ⟨C_n⟩) fits and that ⌈log₂ T⌉^d turns
-are enough (Lemma C.2), and prints the evaluator for T tokens. The second one finds out which token stands at position i
-(Lemma C.1): it goes through the gates, as the rules of the family say, and counts tokens; if it stops in the number of
-a wire, it goes through them once more and counts wires.
+The programs show that the construction of Corollary 5.1 of "Revisiting Padded Transformer Expressivity" is L-uniform.
+From 1ⁿ the first machine counts the gates and arguments of C_n, finds a T such that (w, ⟨C_n⟩) fits and ⌈log₂ T⌉^d
+iterations suffice (Lemma C.2), and prints the evaluator for T tokens. The second machine finds the token at position i
+(Lemma C.1): it enumerates the gates by the rules of the family and counts tokens; if position i is in the number of a
+wire, it enumerates them again and counts wires.
 """
 
 from __future__ import annotations
@@ -23,34 +24,34 @@ from softmachine.studies.uniformity.reading import Written
 from softmachine.studies.uniformity.sourced import CALLED, code, local, looped
 
 ZERO, ONE, AND, OR, NOT, THR, AT_LEAST, ARGUMENT, OF, GIVEN, PADDING = range(11)
-"""What can stand at a position."""
+"""The tokens, and the kinds of positions without a token of ⟨C_n⟩."""
 _TOKENS = {GateKind.AND: AND, GateKind.OR: OR, GateKind.NOT: NOT, GateKind.THR: THR}
 
 
 class Reduction(Protocol):
-    """What the programs ask about a family; every answer is a program itself."""
+    """Interface of a family to the programs; every method is a program."""
 
     exponent: int
-    """d."""
+    """The exponent d of the depth O(log^d n)."""
     counts: int
-    """1 if gates say how many ones they ask for."""
+    """1 if gates have thresholds."""
 
     def sizes(self, n: int) -> tuple[int, int]:
-        """How many gates C_n has, and how many arguments."""
+        """Return the number of gates and of arguments of C_n."""
         ...
 
     def deepest(self, n: int) -> int:
-        """At most how deep C_n is."""
+        """Return an upper bound of the depth of C_n."""
         ...
 
     def standing(self, n: int, bits: int, i: int) -> tuple[int, int, int]:
-        """The token at position i; in a number: its mark, the number, and how far after the mark."""
+        """Return the token at position i, or for a bit of a number its marker, the number and the offset."""
         ...
 
 
 @dataclass(frozen=True)
 class Rules:
-    """A reduction as its family's rules say it. Its programs are texts that are made of the rules."""
+    """Reduction of a family given by rules. Its programs are generated from the rules."""
 
     exponent: int
     counts: int
@@ -60,7 +61,7 @@ class Rules:
 
 
 def reduction(family: Family) -> Rules | None:
-    """The programs of a family; None if it does not say how deep its circuits are at most."""
+    """Generate the programs of a family; None if it does not bound the depth of its circuits."""
     if family.deepest is None:
         return None
     n = local(LENGTH)
@@ -85,7 +86,7 @@ def _sizes(family: Family) -> str:
 
 
 def _standing(family: Family, counts: int) -> str:
-    """The token at position i, and in a number the number and the offset."""
+    """Generate the program that finds the token at position i, and inside a number the number and the offset."""
     n = local(LENGTH)
     wires = {INPUT: 1} | {wire: 2 + k for k, wire in enumerate(sorted({rule.wire.name for rule in family.rules}))}
     arity = max(len(part.indices) for rule in family.rules for part in (rule.wire, *rule.arguments))
@@ -107,7 +108,7 @@ def _same(wire: Indexed) -> list[str]:
 
 
 def _tokens(rule: Rule, wires: dict[str, int], counts: int) -> list[str]:
-    """The tokens of a gate, counted: its type, what it asks for, and two numbers for each argument."""
+    """Generate code that counts the tokens of a gate: its type, its threshold, and two numbers per argument."""
     lines = ["if i == here:", f"    token = {_TOKENS[rule.kind]}", "here += 1"]
     if counts:
         lines += _number(AT_LEAST, _asked(rule))
@@ -120,13 +121,13 @@ def _tokens(rule: Rule, wires: dict[str, int], counts: int) -> list[str]:
 
 
 def _number(mark: int, seen: list[str]) -> list[str]:
-    """A mark and the bits of a number, and what to do if position i is one of them."""
+    """Generate code that counts a marker and the bits of a number, and runs ``seen`` if position i is one of them."""
     body = [f"token = {mark}", "offset = i - here", *seen]
     return ["if i >= here and i <= here + bits:", *(f"    {line}" for line in body), "here += bits + 1"]
 
 
 def _asked(rule: Rule) -> list[str]:
-    """How many ones a gate asks for: THR says so, AND for all."""
+    """Generate code that computes the threshold of a gate: given for THR, the fan-in for AND, otherwise 1."""
     if rule.at_least is not None:
         return [f"number = {code(rule.at_least)}"]
     if rule.kind is not GateKind.AND:
@@ -138,7 +139,7 @@ def _asked(rule: Rule) -> list[str]:
 
 
 def positions(family: Reduction, n: int) -> int:
-    """T: so many that (w, ⟨C_n⟩) fits and ⌈log₂ T⌉^d turns are enough (Lemma C.2)."""
+    """Return a T such that (w, ⟨C_n⟩) fits and ⌈log₂ T⌉^d iterations suffice (Lemma C.2 of Svete et al. 2026)."""
     gates, arguments = family.sizes(n)
     found = fitting(n, n, gates, arguments, family.counts)
     while power(address_bits(found), family.exponent) < family.deepest(n):
@@ -147,7 +148,7 @@ def positions(family: Reduction, n: int) -> int:
 
 
 def fitting(found: int, n: int, gates: int, arguments: int, counts: int) -> int:
-    """The smallest length, from one on, into which so many gates and arguments fit."""
+    """Return the smallest length, at least ``found``, that the gates and arguments fit in."""
     needed = tokens(address_bits(found), n, gates, arguments, counts)
     while needed > found:
         found = needed
@@ -156,13 +157,13 @@ def fitting(found: int, n: int, gates: int, arguments: int, counts: int) -> int:
 
 
 def tokens(p: int, n: int, gates: int, arguments: int, counts: int) -> int:
-    """How many tokens the inputs, gates and arguments take, with numbers of p bits."""
+    """Return the number of tokens of the inputs, gates and arguments, with numbers of p bits."""
     more = gates * (p + 1) if counts == 1 else 0
     return n + gates + more + arguments * (2 * p + 2)
 
 
 def token_at(family: Reduction, n: int, p: int, i: int) -> int:
-    """What stands at position i."""
+    """Return the token at position i."""
     found, number, offset = family.standing(n, p, i)
     if offset > 0:
         found = bit(number, p - offset)
@@ -170,7 +171,7 @@ def token_at(family: Reduction, n: int, p: int, i: int) -> int:
 
 
 def weights(tape: Tapes, family: Reduction) -> None:
-    """M₁ for constant precision: the weights of the transformer for words of n letters, from 1ⁿ (Theorem 5.1 a)."""
+    """Print the weights for n letters in constant precision, from 1ⁿ (M₁; Theorem 5.1 (a) of Svete et al. 2026)."""
     n = tape.unary()
     p = address_bits(positions(family, n))
     tape.line("width", evaluator.wires(p) + 6)
@@ -201,13 +202,13 @@ def weights(tape: Tapes, family: Reduction) -> None:
 
 
 def negative(tape: Tapes, feature: int, first: int, count: int) -> None:
-    """A feature is taken away from so many coordinates."""
+    """Print the weights that subtract a feature from ``count`` coordinates."""
     for k in range(count):
         tape.line("positions", feature, first + k, "-1")
 
 
 def features(tape: Tapes, family: Reduction) -> None:
-    """M₂ for constant precision: the position features of position i, from 1ⁿ and i in binary."""
+    """Print the features of position i in constant precision, from 1ⁿ and i in binary (machine M₂)."""
     n = tape.unary()
     i = tape.binary()
     length = positions(family, n)
@@ -230,7 +231,7 @@ def features(tape: Tapes, family: Reduction) -> None:
 
 
 def counting_weights(tape: Tapes, family: Reduction) -> None:
-    """M₁ for constant width: the weights of the transformer for words of n letters, from 1ⁿ (Theorem 5.1 b)."""
+    """Print the weights for n letters in constant width, from 1ⁿ (M₁; Theorem 5.1 (b) of Svete et al. 2026)."""
     n = tape.unary()
     p = address_bits(positions(family, n))
     nowhere = power_of_two(p + p)
@@ -262,7 +263,7 @@ def counting_weights(tape: Tapes, family: Reduction) -> None:
 
 
 def counting_features(tape: Tapes, family: Reduction) -> None:
-    """M₂ for constant width: the position features of position i, from 1ⁿ and i in binary."""
+    """Print the features of position i in constant width, from 1ⁿ and i in binary (machine M₂)."""
     n = tape.unary()
     i = tape.binary()
     length = positions(family, n)

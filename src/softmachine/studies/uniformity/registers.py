@@ -1,8 +1,8 @@
-"""Machines in the making: numbers on work tapes, one a tape, and what is done with them, step by step.
+"""Builder of transducers that operate on registers: natural numbers, one per work tape.
 
-A number stands on its tape in binary, the lowest bit first, after the mark of the left end and without zeros at the
-top, so that x takes ⌊log₂ x⌋ + 3 cells: the mark, the bits, and the empty cell behind them. Between two operations
-every head stands on the lowest bit. An operation sweeps over its tapes once and goes back: O(log x) steps.
+A number is stored in binary, the lowest bit first, after the left end marker and without leading zeros, so x takes
+⌊log₂ x⌋ + 3 cells: the marker, the bits, and the blank cell behind them. Between two operations every head is on the
+lowest bit. An operation sweeps over its tapes once and rewinds: O(log x) steps.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ BITS = (ZERO, ONE)
 
 
 class Registers:
-    """States and rules so far. Each method continues where the last one ended: in the state ``at``."""
+    """Builder of states and rules. Each method continues in the state ``at`` where the last one ended."""
 
     def __init__(self) -> None:
         self._looks: list[int] = [INPUT, INPUT]
@@ -41,22 +41,22 @@ class Registers:
         self._first = self.at
 
     def state(self) -> int:
-        """A new state, without rules so far."""
+        """Create a state without rules."""
         self._looks.append(INPUT)
         self._rules.append({})
         return len(self._looks) - 1
 
     def rule(self, state: int, tape: int, rules: Mapping[int, Action]) -> None:
-        """Say what is done in a state."""
+        """Set the rules of a state."""
         self._looks[state], self._rules[state] = tape, dict(rules)
 
     def jump(self, target: int) -> None:
-        """Go on in a state."""
+        """Continue in a state."""
         self.rule(self.at, INPUT, {symbol: Action(symbol, STAY, target) for symbol in range(SYMBOLS)})
         self.at = target
 
     def new(self) -> int:
-        """A tape that nobody uses."""
+        """Allocate a free tape."""
         if self._free:
             self._free.sort()
             return self._free.pop(0)
@@ -64,11 +64,11 @@ class Registers:
         return self._tapes
 
     def release(self, tape: int) -> None:
-        """Let others use a tape."""
+        """Free a tape."""
         self._free.append(tape)
 
     def machine(self, name: str) -> Transducer:
-        """The machine that first marks the ends of its tapes, and then does all this; it halts in the state ``at``."""
+        """Build the machine, which first marks the ends of its tapes; it halts in the state ``at``."""
         final = self.at
         self.at = self.state()
         start = self.at
@@ -77,7 +77,7 @@ class Registers:
             self.rule(self.at, tape, {BLANK: Action(END, RIGHT, after)})
             self.at = after
         self.jump(self._first)
-        # The start is state 2, and the last state is HALT: the two change places with what is there.
+        # The start must be state 2, and the last state HALT: both are renumbered.
         renamed = {self._first: start, start: self._first, final: 0}
         order = [renamed.get(state, state) for state in range(len(self._looks))]
         looks, rules = list(self._looks), list(self._rules)
@@ -110,14 +110,14 @@ class Registers:
         self.rewind(x, y)
 
     def _erase(self, x: int) -> None:
-        """Erase from the head on."""
+        """Erase the bits at and right of the head."""
         after = self.state()
         erase = {bit: Action(BLANK, RIGHT, self.at) for bit in BITS}
         self.rule(self.at, x, erase | {BLANK: Action(BLANK, STAY, after)})
         self.at = after
 
     def constant(self, x: int, value: int) -> None:
-        """X := a known number."""
+        """X := a constant."""
         while value:
             after = self.state()
             bit = ONE if value & 1 else ZERO
@@ -142,7 +142,7 @@ class Registers:
         self.rewind(x, y)
 
     def _column_by_column(self, x: int, y: int, sign: int) -> tuple[int, int]:
-        """Add (sign -1) or subtract (1) the bits of y; the states in which y has ended, by what is carried."""
+        """Add (sign -1) or subtract (1) the bits of y; return the states at the end of y, by carry."""
         reads = (self.at, self.state())
         ends = (self.state(), self.state())
         puts = [self.state() for _ in range(3)]
@@ -161,21 +161,21 @@ class Registers:
         self.at = ends[0]
         return ends
 
-    def _carry(self, x: int, start: int, stops: int, goes_on: int) -> None:
-        """From a state on carry (or borrow) a 1 along x: the first bit that ``stops`` it becomes ``goes_on``."""
+    def _carry(self, x: int, start: int, stops: int, passes: int) -> None:
+        """Propagate a carry (or borrow) along x, starting in a state: the first bit ``stops`` becomes ``passes``."""
         after = self.state()
         empty = Action(ONE, STAY, after) if stops == ZERO else Action(BLANK, STAY, STUCK)
-        rules = {stops: Action(goes_on, STAY, after), goes_on: Action(stops, RIGHT, start), BLANK: empty}
+        rules = {stops: Action(passes, STAY, after), passes: Action(stops, RIGHT, start), BLANK: empty}
         self.rule(start, x, rules)
         self.at = after
 
     def _joined(self, other: int) -> None:
-        """Let another state go on here, too."""
+        """Merge another state into the current one."""
         here, self.at = self.at, other
         self.jump(here)
 
     def _strip(self, x: int) -> None:
-        """Erase the zeros at the top."""
+        """Erase leading zeros."""
         top, after = self.state(), self.state()
         forward = {bit: Action(bit, RIGHT, self.at) for bit in BITS}
         self.rule(self.at, x, forward | {BLANK: Action(BLANK, LEFT, top)})
@@ -215,22 +215,22 @@ class Registers:
         self.at = after
 
     def compare(self, x: int, y: int) -> tuple[int, int, int]:
-        """The states in which x is less than, equal to and greater than y."""
+        """Compare; return the states in which x is less than, equal to and greater than y."""
         less, equal, greater = outcomes = (self.state(), self.state(), self.state())
         reads = [self.state(), self.at, self.state()]
-        for so_far, read in enumerate(reads):
+        for order, read in enumerate(reads):
             found: Rules = {}
             for value, bit in enumerate(BITS):
                 judge = self.state()
                 found[bit] = Action(bit, RIGHT, judge)
                 rules = {
-                    other: Action(other, RIGHT, reads[so_far if own == value else 2 * own])
+                    other: Action(other, RIGHT, reads[order if own == value else 2 * own])
                     for own, other in enumerate(BITS)
                 }
                 self.rule(judge, x, rules | {BLANK: Action(BLANK, STAY, less)})
             ended = self.state()
             longer = {bit: Action(bit, STAY, greater) for bit in BITS}
-            self.rule(ended, x, longer | {BLANK: Action(BLANK, STAY, outcomes[so_far])})
+            self.rule(ended, x, longer | {BLANK: Action(BLANK, STAY, outcomes[order])})
             self.rule(read, y, found | {BLANK: Action(BLANK, STAY, ended)})
         exits = []
         for outcome in (less, equal, greater):
@@ -240,11 +240,11 @@ class Registers:
         return exits[0], exits[1], exits[2]
 
     def is_odd(self, x: int) -> tuple[int, int]:
-        """The states in which x is odd, and in which it is even."""
+        """Branch; return the states in which x is odd, and in which it is even."""
         return self._looked(x, {ONE})
 
     def is_positive(self, x: int) -> tuple[int, int]:
-        """The states in which x is not 0, and in which it is."""
+        """Branch; return the states in which x is positive, and in which it is 0."""
         return self._looked(x, set(BITS))
 
     def _looked(self, x: int, wanted: set[int]) -> tuple[int, int]:
@@ -267,12 +267,12 @@ class Registers:
         self.rule(self.at, x, bits | {BLANK: Action(BLANK, STAY, after, "0")})
         on = {bit: Action(bit, RIGHT, forward) for bit in BITS}
         self.rule(forward, x, on | {BLANK: Action(BLANK, LEFT, back)})
-        told = {bit: Action(bit, LEFT, back, str(value)) for value, bit in enumerate(BITS)}
-        self.rule(back, x, told | {END: Action(END, RIGHT, after)})
+        printed = {bit: Action(bit, LEFT, back, str(value)) for value, bit in enumerate(BITS)}
+        self.rule(back, x, printed | {END: Action(END, RIGHT, after)})
         self.at = after
 
     def read_unary(self, x: int) -> None:
-        """X := how many ones follow on the input tape."""
+        """X := the number of ones that follow on the input tape."""
         self.constant(x, 0)
         read, count, after = self.at, self.state(), self.state()
         ends = {symbol: Action(symbol, STAY, after) for symbol in (BLANK, SEPARATOR)}

@@ -1,9 +1,9 @@
-"""Families of circuits that are written down as rules (``.family``): machines that print their circuits (Lemma C.1).
+"""Printer of the circuits of a family given by rules (``.family``; Lemma C.1 of Svete et al. 2026).
 
-A rule says which gates there are for which values of its indices, by arithmetic on numbers of O(log n) bits. So it is a
-program already: loops over the indices, conditions, and in the middle a line for the gate. A gate's name is that of its
-rule and its indices in binary, O(log n) bits. Differences in the bounds of ranges stop at 0, so that a range that ends
-below 0 is empty; anywhere else the machine gets stuck below 0.
+A rule defines gates for ranges of its indices, by arithmetic on numbers of O(log n) bits. It translates directly to a
+program: loops over the indices, conditions, and a line for the gate. A gate is printed as the name of its rule and its
+indices in binary, O(log n) bits. Differences in the bounds of ranges are truncated at 0, so a range that ends below 0
+is empty; other negative numbers make the machine stop with an error.
 """
 
 from __future__ import annotations
@@ -22,17 +22,17 @@ from softmachine.studies.uniformity.translating import machine
 
 INDENT = "    "
 CALLED: dict[str, Callable[..., int]] = {"power": power, "logarithm": logarithm, "less": less}
-"""What programs made of rules call."""
+"""Subroutines of generated programs."""
 _SIGNS = {"+": "+", "-": "-", "*": "*", "/": "//", "%": "%"}
 
 
 def printer(family: Family) -> Transducer:
-    """The machine that prints C_n from 1ⁿ."""
+    """Return the machine that prints C_n from 1ⁿ."""
     return machine(f"the circuits of {family.name}", Written(program(family), CALLED))
 
 
 def program(family: Family) -> str:
-    """The program that prints the circuits of a family: the rules, read as loops."""
+    """Generate the program that prints the circuits of a family: its rules as loops."""
     lines = [f"{local('n')} = tape.unary()"]
     for rule in family.rules:
         body = [_put(rule.wire), f"tape.put({f' {rule.kind}'!r})"]
@@ -44,15 +44,15 @@ def program(family: Family) -> str:
 
 
 def description(circuit: Circuit) -> Iterator[str]:
-    """The lines that such a machine should print for a circuit."""
+    """Yield the expected lines of the machine for a circuit."""
     for gate in circuit.gates:
-        asked = f" {gate.threshold:b}" if gate.kind is GateKind.THR else ""
-        yield " ".join([_spelled(gate.name), f"{gate.kind}{asked}", *map(_spelled, gate.inputs)])
+        threshold = f" {gate.threshold:b}" if gate.kind is GateKind.THR else ""
+        yield " ".join([_spelled(gate.name), f"{gate.kind}{threshold}", *map(_spelled, gate.inputs)])
     yield f"output {_spelled(circuit.outputs[0])}"
 
 
 def _spelled(wire: str) -> str:
-    """A wire as it is printed: its name, and its indices in binary."""
+    """Format a wire: its name, and its indices in binary."""
     letters, *indices = re.findall(r"\w+", wire)
     return " ".join([letters, *(f"{int(index):b}" for index in indices)])
 
@@ -63,7 +63,7 @@ def _put(wire: Indexed) -> str:
 
 
 def looped(ranges: tuple[Range, ...], conditions: tuple[Comparison, ...], body: list[str]) -> list[str]:
-    """A body for all values of indices that fulfil conditions."""
+    """Generate loops over the values of indices that satisfy the conditions, around a body."""
     if conditions:
         test = " and ".join(f"{code(each.left)} {_relation(each.relation)} {code(each.right)}" for each in conditions)
         body = [f"if {test}:", *_indented(body)]
@@ -73,7 +73,7 @@ def looped(ranges: tuple[Range, ...], conditions: tuple[Comparison, ...], body: 
 
 
 def _after(last: Expression) -> str:
-    """One more than the last value of a range; 0 if that is below 0."""
+    """Generate the end of a range: its last value plus 1, truncated at 0."""
     match last:
         case Operation("-", left, right):
             return f"less({code(left)} + 1, {code(right)})"
@@ -89,12 +89,12 @@ def _relation(relation: str) -> str:
 
 
 def local(variable: str) -> str:
-    """A name that no word of the program is."""
+    """Return the name of a variable in generated code, distinct from all keywords."""
     return f"v_{variable}"
 
 
 def code(expression: Expression) -> str:
-    """An expression, as programs have it."""
+    """Generate the code of an expression."""
     match expression:
         case Number(value):
             return str(value)

@@ -1,9 +1,8 @@
-"""Turing machines with a read-only input tape, a write-only output tape and work tapes whose cells are counted.
+"""Logarithmic-space transducers: a read-only input tape, a write-only output tape, and work tapes.
 
-This is the machine with which logarithmic space is defined: what it reads and what it writes does not count, the cells
-of the work tapes that a head has ever been on do. In every state the machine looks at one tape, and its rule for the
-symbol there says what to write on it, where to move its head, what to append to the output, and which state is next.
-Work tapes end at the left, with a mark that the machine itself writes there.
+The space of a run is the number of visited cells of the work tapes; input and output do not count. In every state the
+machine reads one tape, and its rule for the symbol there gives the symbol to write, the move of the head, the output to
+append, and the next state. Work tapes are bounded on the left, by a marker that the machine writes itself.
 """
 
 from __future__ import annotations
@@ -19,24 +18,24 @@ from numpy.typing import NDArray
 from softmachine.support.errors import SoftmachineError
 
 BLANK, ZERO, ONE, END, SEPARATOR = range(5)
-"""The symbols: an empty cell, bits, the left end of a work tape, and what stands between the parts of an input."""
+"""The symbols: blank, bits, the left end marker of a work tape, and the separator of inputs."""
 SHOWN = " 01>#"
 SYMBOLS = len(SHOWN)
 LEFT, STAY, RIGHT = -1, 0, 1
 HALT, STUCK = 0, 1
-"""The states in which a machine stops: having done its work, and having tried what it must not, such as 2 - 3."""
+"""Final states: normal termination, and an undefined operation such as 2 - 3."""
 INPUT = 0
-"""The number of the input tape; work tapes follow."""
+"""Index of the input tape; work tapes follow."""
 CELLS = 1 << 12
-"""A work tape has so many cells; a machine that needs more is stopped."""
+"""Cells per work tape; a machine that needs more is stopped."""
 CHUNK = 1 << 24
-"""So many steps at most are made before Python gets a chance to see that the user wants to stop."""
+"""Steps per compiled call; Ctrl-C is handled between calls."""
 PIECE = 1 << 16
-"""So many symbols of output are handed out at a time."""
+"""Size of the output buffer, in symbols."""
 
 
 class Action(NamedTuple):
-    """What a rule does: write a symbol on the tape that is looked at, move its head, say a character, go to a state."""
+    """Right-hand side of a rule: symbol to write, move of the head, next state, output character."""
 
     write: int
     move: int
@@ -45,18 +44,18 @@ class Action(NamedTuple):
 
 
 Rules = dict[int, Action]
-"""For each symbol that may stand under the head, what to do."""
+"""Actions by the symbol under the head."""
 
 
 @dataclass(frozen=True)
 class Transducer:
-    """A machine: for each state the tape it looks at, and the rules. State 2 is the first one.
+    """Transducer. The initial state is 2.
 
     Args:
-        name: What it prints.
-        tapes: How many work tapes it has.
-        looks: For each state the tape that it looks at.
-        rules: For each state what to do.
+        name: The name of its output, for messages.
+        tapes: Number of work tapes.
+        looks: For each state the tape that it reads.
+        rules: For each state its rules.
     """
 
     name: str
@@ -76,12 +75,12 @@ class Transducer:
         return len(self.looks)
 
     def run(self, given: str) -> Running:
-        """A run on an input: ones, bits and "#"."""
+        """Start a run on an input of ones, bits and "#"."""
         return Running(self, given)
 
     @cached_property
     def table(self) -> tuple[NDArray[Any], NDArray[Any]]:
-        """The tapes looked at, and for each state and symbol: write, move, next state and character."""
+        """The tape of each state; and for each state and symbol: write, move, next state and character."""
         found = np.zeros((self.states, SYMBOLS, 4), np.int32)
         found[:, :, 2] = STUCK
         for state, rules in enumerate(self.rules):
@@ -91,7 +90,7 @@ class Transducer:
 
 
 class Running:
-    """A run: what is printed, piece by piece, and what it took so far.
+    """Run of a transducer: its output in chunks, and the resources used so far.
 
     Args:
         machine: The machine.
@@ -108,19 +107,19 @@ class Running:
 
     @property
     def steps(self) -> int:
-        """Steps made."""
+        """Number of steps."""
         return int(self._counts[1])
 
     @property
     def cells(self) -> int:
-        """The cells of work tapes that heads have been on: the space used."""
+        """Number of visited cells of work tapes: the space used."""
         return int(self._farthest[1:].sum()) + self.machine.tapes
 
     def output(self) -> Iterator[str]:
-        """What is printed, piece by piece, until the machine halts.
+        """Yield the output in chunks, until the machine halts.
 
         Raises:
-            SoftmachineError: If the machine gets stuck, or leaves a tape.
+            SoftmachineError: If the machine gets stuck, or exceeds a tape.
         """
         from softmachine.studies.uniformity.loop import go
 
@@ -136,10 +135,10 @@ class Running:
             raise SoftmachineError(f"the machine for {self.machine.name} got stuck after {self.steps:,} steps")
 
     def text(self) -> str:
-        """All that is printed."""
+        """Return the whole output."""
         return "".join(self.output())
 
 
 def unary(number: int, *more: int) -> str:
-    """An input: a number in unary, and others in binary."""
+    """Encode an input: a number in unary, and others in binary."""
     return "#".join(["1" * number, *(f"{other:b}" if other else "0" for other in more)])

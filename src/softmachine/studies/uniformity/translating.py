@@ -1,8 +1,8 @@
-"""From programs to machines: every variable becomes a work tape, every call is written out.
+"""Compiler from programs to machines: every variable becomes a work tape, every call is inlined.
 
-A call is replaced by the body of the function, with tapes of its own that are free again after it; so the number of
-tapes is that of the variables alive at a time, and does not depend on the input. Operators that are no single sweep
-over two tapes (``*``, ``//``, ``%``) are calls of programs themselves (:mod:`softmachine.studies.uniformity.library`).
+An inlined call has separate tapes, which are freed after it; the number of tapes is therefore the maximum number of
+live variables, independent of the input. Operators that need more than one sweep over two tapes (``*``, ``//``, ``%``)
+are calls of programs (:mod:`softmachine.studies.uniformity.library`).
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from softmachine.studies.uniformity.registers import Registers
 from softmachine.studies.uniformity.transducer import Transducer
 
 MOST_NESTED = 40
-"""Calls within calls; a program that has more calls itself."""
+"""Maximum depth of nested calls; deeper nesting indicates recursion."""
 _SWEEPS: dict[type[ast.operator], str] = {ast.Add: "add", ast.Sub: "subtract"}
 _CALLED: dict[type[ast.operator], tuple[Callable[..., Any], int]] = {
     ast.Mult: (library.times, 0),
@@ -29,15 +29,15 @@ _CALLED: dict[type[ast.operator], tuple[Callable[..., Any], int]] = {
 
 
 def machine(name: str, program: Code, *given: object) -> Transducer:
-    """The machine that does what a program does.
+    """Compile a program to a machine.
 
     Args:
-        name: What it prints.
+        name: The name of its output, for messages.
         program: A function whose first parameter is the tapes.
-        given: What is bound to its other parameters: objects whose methods are called, such as a family of circuits.
+        given: Values of its other parameters: objects whose methods are called, such as a family of circuits.
 
     Raises:
-        ProgramError: If the program has something else than programs may have.
+        ProgramError: If the program uses an unsupported construct.
     """
     registers = Registers()
     _Call(registers, program, [TAPES, *given]).done()
@@ -45,9 +45,9 @@ def machine(name: str, program: Code, *given: object) -> Transducer:
 
 
 TAPES = object()
-"""Stands for the input and output tapes."""
+"""Placeholder of the input and output tapes."""
 Bound = Any
-"""What a name stands for: the number of a tape, wrapped in ``_Tape``, or an object of Python."""
+"""Value of a name: the number of a tape, wrapped in ``_Tape``, or a Python object."""
 
 
 @dataclass(frozen=True)
@@ -57,13 +57,13 @@ class _Tape:
 
 @dataclass
 class _Call:
-    """A function that is being written out.
+    """Inlining of a function call.
 
     Args:
-        registers: The machine in the making.
+        registers: The builder of the machine.
         function: The function.
-        arguments: What its parameters stand for.
-        depth: How many calls there are around it.
+        arguments: The values of its parameters.
+        depth: Nesting depth of the call.
     """
 
     registers: Registers
@@ -74,9 +74,9 @@ class _Call:
     names: dict[str, Bound] = field(default_factory=dict)
 
     def done(self) -> list[int]:
-        """Write it out; the tapes with its results belong to who asked."""
+        """Inline the call; the caller owns the tapes with the results."""
         if self.depth > MOST_NESTED:
-            raise ProgramError(f"{title(self.function)} calls itself; programs do not")
+            raise ProgramError(f"{title(self.function)} is recursive; recursion is not supported")
         body = definition(self.function)
         changed = assigned(body)
         for name, bound in zip(parameters(self.function), self.arguments, strict=True):
@@ -96,7 +96,7 @@ class _Call:
         return results
 
     def _kept(self) -> int:
-        """A tape for as long as this call lasts."""
+        """Allocate a tape for the duration of this call."""
         self.own.append(self.registers.new())
         return self.own[-1]
 
@@ -122,7 +122,7 @@ class _Call:
 
     def _wrong(self, node: ast.AST) -> ProgramError:
         line = getattr(node, "lineno", 0)
-        return ProgramError(f"{title(self.function)}, line {line}: a machine has no {ast.unparse(node)!r}")
+        return ProgramError(f"{title(self.function)}, line {line}: unsupported construct {ast.unparse(node)!r}")
 
     def _statement(self, node: ast.stmt) -> None:
         match node:
@@ -169,7 +169,7 @@ class _Call:
             self.registers.release(tape)
 
     def _changed(self, tape: int, operator: type[ast.operator], value: ast.expr) -> None:
-        """The number on a tape, more or less by a value."""
+        """Add a value to the number on a tape, or subtract it."""
         if isinstance(value, ast.Constant) and value.value == 1:
             getattr(self.registers, "increment" if operator is ast.Add else "decrement")(tape)
             return
@@ -203,20 +203,20 @@ class _Call:
         first, last = bounds if len(bounds) == 2 else (ast.Constant(0), bounds[0])
         tape, temporary = self._value(first)
         self._assign(name, tape, temporary)
-        limit = f"{name} stops"  # no name of Python, so that nobody else has it
+        limit = f"{name} stops"  # not a Python identifier, hence unique
         tape, temporary = self._value(last)
         self.names[limit] = _Tape(tape if temporary else self._copied(tape))
         test = ast.Compare(ast.Name(name), [ast.Lt()], [ast.Name(limit)])
 
-        def turn() -> None:
+        def iterate() -> None:
             self._statements(body)
             self.registers.increment(self._tape(name))
 
-        self._while(test, turn)
+        self._while(test, iterate)
         self._drop(tape, temporary)
 
     def _branch(self, node: ast.expr) -> tuple[int, int]:
-        """The states in which a condition holds, and in which it does not."""
+        """Compile a condition; return the states in which it holds, and in which it does not."""
         match node:
             case ast.UnaryOp(ast.Not(), inner):
                 yes, no = self._branch(inner)
@@ -239,7 +239,7 @@ class _Call:
         return test(tape)
 
     def _joined(self, parts: list[ast.expr], every: bool) -> tuple[int, int]:
-        """AND or OR: the next part is looked at only if those before it leave it open."""
+        """Compile AND or OR with short-circuit evaluation."""
         settled = self.registers.state()
         for part in parts[:-1]:
             yes, no = self._branch(part)
@@ -267,7 +267,7 @@ class _Call:
         return yes, no
 
     def _value(self, node: ast.expr) -> tuple[int, bool]:
-        """The tape that an expression stands on, and whether it is a temporary one, that who asked has to release."""
+        """Compile an expression; return its tape, and whether it is a temporary one that the caller must release."""
         match node:
             case ast.Name(name) if isinstance(self.names.get(name), _Tape):
                 return self._tape(name), False
@@ -296,7 +296,7 @@ class _Call:
         return tape, True
 
     def _fresh(self, node: ast.expr) -> int:
-        """The value of an expression, on a tape that may be changed."""
+        """Compile an expression to a tape that may be modified."""
         given, temporary = self._value(node)
         if temporary:
             return given
@@ -316,13 +316,13 @@ class _Call:
         return tape
 
     def _only(self, tapes: list[int], which: int) -> int:
-        """One of several results; the others are dropped."""
+        """Select one of several results; release the others."""
         for number, tape in enumerate(tapes):
             self._drop(tape, number != which)
         return tapes[which]
 
     def _known(self, node: ast.expr) -> Any:
-        """What an expression stands for that is no number on a tape: a constant, a function, an object."""
+        """Return the compile-time value of an expression: a constant, a function, an object."""
         match node:
             case ast.Constant(value):
                 return value
@@ -356,7 +356,7 @@ class _Call:
         return results
 
     def _on_tapes(self, action: str, node: ast.Call) -> list[int]:
-        """Reading and printing."""
+        """Compile an operation on the input or output tape."""
         if action in ("unary", "binary"):
             tape = self.registers.new()
             getattr(self.registers, f"read_{action}")(tape)

@@ -1,7 +1,8 @@
-"""Lemma 4.1 is L-uniform: machines that print the transformer of a family of threshold circuits, for n inputs.
+"""Printer of the transformer of Lemma 4.1: threshold circuits with n inputs, by unit-vector addresses.
 
-The residual stream has constant width. What grows are numbers: the precision b of the unit vectors is searched, the
-smallest with which every pair of addresses is told apart, as when the transformer is compiled.
+The programs show that the construction of Lemma 4.1 of "Revisiting Padded Transformer Expressivity" is L-uniform. The
+residual stream has constant width, and the precision grows: a search finds the smallest precision b of the unit vectors
+that distinguishes every pair of addresses, as in compilation.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ FEWEST_BITS = 3
 
 
 def unit_vector(address: int, scale: int) -> tuple[int, int]:
-    """μ(address + 1) = (√(1/k), √(1 - 1/k)), to the nearest multiples of 1/scale, in these units (Lemma B.4)."""
+    """Return μ(k) = (√(1/k), √(1 - 1/k)), k = address + 1, in units of 1/scale (Lemma B.4 of Svete et al. 2026)."""
     square = 4 * scale * scale
     first = root(square // (address + 1))
     second = root(square * address // (address + 1))
@@ -24,10 +25,10 @@ def unit_vector(address: int, scale: int) -> tuple[int, int]:
 
 
 def told_apart(addresses: int, scale: int) -> int:
-    """Whether every address has a larger product with itself than with any other, exactly and as F_b rounds it."""
+    """Return 1 if every address has a larger product with itself than with any other, exactly and rounded in F_b."""
     good = 1
     wanted = addresses
-    while good == 1 and wanted > 0:  # from the top down: large addresses are the closest
+    while good == 1 and wanted > 0:  # descending: large addresses are closest to each other
         wanted -= 1
         x, y = unit_vector(wanted, scale)
         own = x * x + y * y
@@ -45,7 +46,7 @@ def told_apart(addresses: int, scale: int) -> int:
 
 
 def precision(addresses: int) -> int:
-    """2ᵇ for the smallest b that tells addresses apart."""
+    """Return 2ᵇ for the smallest b that distinguishes all addresses."""
     scale = power_of_two(FEWEST_BITS)
     good = told_apart(addresses, scale)
     while good == 0:
@@ -55,7 +56,7 @@ def precision(addresses: int) -> int:
 
 
 def weights(tape: Tapes, family: CircuitFamily) -> None:
-    """M₁: the weights of the transformer for n inputs, from 1ⁿ."""
+    """Print the weights of the transformer for n inputs, from 1ⁿ (machine M₁)."""
     n = tape.unary()
     scale = precision(family.wires(n)) // 2
     steepness = power_of_two(length(4 * family.most_arguments(n) - 1))
@@ -68,7 +69,7 @@ def weights(tape: Tapes, family: CircuitFamily) -> None:
     tape.line("positions", "1000", "1011", "1")
     identity(tape, 9, 3, 14)
     tape.line("block", family.depth(n))
-    # An argument fetches the bit of the wire that it is.
+    # An argument fetches the bit of the wire that it refers to.
     tape.line("layer")
     tape.line("head all j average-hard")
     tape.line("query", "0", "111", scale)
@@ -113,7 +114,7 @@ def weights(tape: Tapes, family: CircuitFamily) -> None:
 
 
 def exceeds(tape: Tapes, unit: int, limit: int, steepness: int) -> None:
-    """Two hidden units that say whether the share of ones is above a limit."""
+    """Print two hidden units that compute whether the share of ones exceeds a limit."""
     for k in range(2):
         tape.line("first", unit + k, "1101", steepness)
         tape.put("first ", unit + k, " ", limit, " -", steepness, "\n")
@@ -121,7 +122,7 @@ def exceeds(tape: Tapes, unit: int, limit: int, steepness: int) -> None:
 
 
 def features(tape: Tapes, family: CircuitFamily) -> None:
-    """M₂: the position features of position i, from 1ⁿ and i in binary."""
+    """Print the position features of position i, from 1ⁿ and i in binary (machine M₂)."""
     n = tape.unary()
     i = tape.binary()
     scale = precision(family.wires(n))
@@ -146,7 +147,7 @@ def features(tape: Tapes, family: CircuitFamily) -> None:
 
 
 def limit(tape: Tapes, family: CircuitFamily, n: int, g: int, kind: int, here: int) -> None:
-    """(θ - 1/2)/K, what the share of ones of gate g has to exceed, if it is compared here; else 2."""
+    """Print (θ - 1/2)/K, the limit of the share of ones of gate g, if ``here`` is 1; otherwise 2."""
     if here == 1:
         arguments = family.fan_in(n, g)
         needed = family.at_least(n, g)

@@ -1,4 +1,4 @@
-"""The experiments of two papers, as tables that a command makes: which runs, at which scale, and what they show."""
+"""Experiments of two papers, reproduced by a command: their runs at three scales, and their reports."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from softmachine.studies.learn.settings import Setting
 from softmachine.support.errors import UsageError
 
 SCALES = ("small", "medium", "paper")
-"""What a laptop does within two hours, what it does in a night, and what needs a GPU."""
+"""Two hours on a laptop, one night on a laptop, and a GPU."""
 
 
 @dataclass(frozen=True)
@@ -19,9 +19,9 @@ class Experiment:
     """An experiment.
 
     Args:
-        about: The question, and the paper that asks it.
-        settings: The runs of a scale, with so many seeds (by default the scale's own).
-        report: What they show, in lines.
+        about: The question, and its paper.
+        settings: Returns the runs of a scale, for a number of seeds (None for the default of the scale).
+        report: Formats the results as lines of text.
     """
 
     about: str
@@ -38,21 +38,21 @@ EXPERIMENTS = {
 
 
 def experiment_named(name: str) -> Experiment:
-    """The experiment of a name.
+    """Return the experiment with a name.
 
     Raises:
         UsageError: If there is none.
     """
     if name not in EXPERIMENTS:
-        raise UsageError(f"there is no experiment {name!r}", hint=f"there are {', '.join(EXPERIMENTS)}")
+        raise UsageError(f"there is no experiment {name!r}", hint=f"choose one of {', '.join(EXPERIMENTS)}")
     return EXPERIMENTS[name]
 
 
 def require_scale(scale: str) -> None:
-    """See that there is such a scale.
+    """Require the name of a scale.
 
     Raises:
-        UsageError: If not.
+        UsageError: If there is no such scale.
     """
     if scale not in SCALES:
-        raise UsageError(f"there is no scale {scale!r}", hint=f"there are {', '.join(SCALES)}")
+        raise UsageError(f"there is no scale {scale!r}", hint=f"choose one of {', '.join(SCALES)}")

@@ -1,14 +1,14 @@
-"""Depth or precision: which of the two limits how long a chain of thought can be?
+"""Experiment "depth or precision": which of the two limits the length of a chain of thought?
 
-"The Expressive Power of Low Precision Softmax Transformers with (Summarized) Chain-of-Thought" predicts: depth. Its
-construction has layers in proportion to the logarithm of the length, and needs few bits; with summaries, what counts is
-the length of a segment. The authors train on searches of Sudoku puzzles. Here it is the traces of a Turing machine, in
-the tokens of that very construction (``ternary`` and ``ternary-summary``): head positions are spelled in binary now
-and then, and the symbol of a cell has to be found again. The machine turns Gray code into binary, from left to right,
-with two steps a cell: so traces are some six times as long as words, there are many words of every length, and a small
-decoder learns it in a minute. (Of palindromes or words to sort that have traces of this length there are a thousand:
-they are learned by heart first.) Words are in distribution, and held out. What is asked for each depth and precision:
-what is the longest length at which 90 % of traces are right?
+"The Expressive Power of Low Precision Softmax Transformers with (Summarized) Chain-of-Thought" (Brösamle and Eckstein)
+predicts: depth. The number of layers of its construction is proportional to the logarithm of the length, and few bits
+suffice; with summaries, the relevant length is that of a segment. The authors train on searches of Sudoku puzzles. Here
+the data are traces of a Turing machine, in the tokens of the same construction (``ternary`` and ``ternary-summary``):
+head positions are periodically written in binary, and the symbol of a cell has to be retrieved. The machine converts
+Gray code to binary, from left to right, with two steps per cell: traces are about six times as long as words, there are
+many words of every length, and a small decoder learns it in a minute. (There are only about a thousand palindromes, or
+words to sort, with traces of this length: they are memorised first.) Test words are held out and in distribution. The
+result for each depth and precision is the longest length at which 90 % of traces are exact.
 """
 
 from __future__ import annotations
@@ -50,22 +50,22 @@ table:
 KINDS = {"ternary": "chain of thought", "ternary-summary": "summarised"}
 ENOUGH = 0.9
 FEW = 20
-"""Lengths with fewer held-out traces than this are put together with others, so that no trace alone decides."""
+"""Minimum number of held-out traces per length; lengths with fewer are merged, so no single trace decides."""
 
 
 @dataclass(frozen=True)
 class Scale:
-    """How large the experiment is.
+    """Size of the experiment.
 
     Args:
-        sizes: For every kind of chain the length of words, and that of contexts. Summaries are harder to learn.
-        words: So many words, at most.
+        sizes: For every kind of chain of thought the length of words and of contexts. Summaries are harder to learn.
+        words: Maximum number of words.
         layers: Depths.
-        precisions: What is rounded to.
-        width: How wide models are.
-        heads: How many heads a layer has.
-        schedule: How they are trained.
-        seeds: How many seeds.
+        precisions: Precisions of activations.
+        width: Width of the residual stream.
+        heads: Heads per layer.
+        schedule: Training schedule.
+        seeds: Number of seeds.
     """
 
     sizes: dict[str, tuple[int, int]]
@@ -113,12 +113,12 @@ SCALES = {
 
 
 def machine() -> Source:
-    """What is learned: a Turing machine."""
+    """Return the Turing machine whose traces are learned."""
     return formats.parse(GRAY, format="turingmachine.io", name="gray-to-binary")
 
 
 def settings(scale: str, seeds: int | None = None) -> list[Setting]:
-    """The runs of a scale."""
+    """Return the runs of a scale."""
     chosen = SCALES[scale]
     found = []
     for theorem, (length, context) in chosen.sizes.items():
@@ -145,12 +145,12 @@ def settings(scale: str, seeds: int | None = None) -> list[Setting]:
 
 
 def lengths(record: Record) -> dict[int, tuple[int, int]]:
-    """Traces by their length in tokens: how many, and how many right; at least :data:`FEW` each, if there are."""
+    """Return for each trace length the number of traces (at least 20 if possible) and of exact ones."""
     found: list[tuple[int, int, int]] = []
     for end, (count, right) in record["measures"]["test0"]["by_tokens"].items():
         if found and found[-1][1] < FEW:
-            _, so_far, good = found.pop()
-            found.append((int(end), so_far + count, good + right))
+            _, earlier, good = found.pop()
+            found.append((int(end), earlier + count, good + right))
         else:
             found.append((int(end), count, right))
     if len(found) > 1 and found[-1][1] < FEW:
@@ -160,12 +160,12 @@ def lengths(record: Record) -> dict[int, tuple[int, int]]:
 
 
 def longest(record: Record) -> int:
-    """The longest length, in tokens, at which at least 90 % of traces are right; 0 if there is none."""
+    """Return the longest length, in tokens, at which at least 90 % of traces are exact; 0 if there is none."""
     return max((tokens for tokens, (count, right) in lengths(record).items() if right >= ENOUGH * count), default=0)
 
 
 def report(records: Sequence[Record]) -> list[str]:
-    """For every depth and precision the longest length at which 90 % of traces are right."""
+    """Format for every depth and precision the longest length at which 90 % of traces are exact."""
     lines: list[str] = []
     for theorem, kind in KINDS.items():
         own = [each for each, one in zip(records, settings_of(records), strict=True) if one.task.theorem == theorem]
@@ -194,11 +194,11 @@ def _caveats(records: Sequence[Record]) -> list[str]:
     ours = (
         f"{first.schedule.steps:,} steps of {first.schedule.batch} segments, rate {first.schedule.learning_rate:g}, "
         f"width {first.shape.width}, {first.shape.heads} heads, positions {first.shape.positions}, data seed "
-        f"{first.task.seed}, seeds {seeds}; {spent:.0f} minutes of processor time in all."
+        f"{first.task.seed}, seeds {seeds}; {spent:.0f} minutes of processor time in total."
     )
     theirs = (
         "The paper: 9×9 Sudoku, width 512, 20·10⁹ tokens; summarised, 4/5/6/7/8 layers solve "
-        "16.3/97.2/99.5/99.7/99.6 %; float32 practically as bfloat16."
+        "16.3/97.2/99.5/99.7/99.6 %; float32 and bfloat16 hardly differ."
     )
     emulated = "Precisions are emulated: activations and attention weights are rounded, sums are float32."
     return [cells, emulated, ours, theirs]
@@ -226,7 +226,7 @@ def _cell(group: Sequence[Record]) -> str:
 
 
 def _formula(theorem: str, context: int) -> str:
-    """How deep the compiled model is."""
+    """Format the depth of the compiled model."""
     source = machine()
     codec = theorem_for(source, theorem).codec_for(source, context)
     assert isinstance(codec, TernaryCodec)

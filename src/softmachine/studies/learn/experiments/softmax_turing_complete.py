@@ -1,13 +1,14 @@
-"""Number theory with chain of thought: which position encoding goes on to longer words?
+"""Experiment on number theory with chain of thought: which position encoding generalises to longer words?
 
-"Softmax Transformers are Turing-Complete" says: in unary none is needed, in binary the relation R is. Its table has
-five tasks. The unary ones are counter machines of the zoo here, whose traces have one token a transition.
+According to "Softmax Transformers are Turing-Complete", unary inputs need none and binary inputs need the relation R.
+Its table has five tasks. The unary ones are here counter machines of the zoo, whose traces have one token per
+transition.
 
-Binary, the paper does not say what a word of 201 letters can be, since R reaches only as many letters back as a
-position has bits, and phase I of Theorem 4.3 takes 2^n tokens for n letters. What can be trained is short words. So the
-binary part here is labelled as what it is: phase I (fillers until the length encodes the word, once for each letter),
-and then a question about the number that came out, which a counter machine answers in steps as large as its modulus,
-so that traces fit: is the last letter b (modulo 4), is the last but one b (modulo 8)?
+For binary inputs, the paper does not define a word of 201 letters, since R reaches back only as many letters as a
+position has bits, and phase I of its Theorem 4.3 takes 2^n tokens for n letters. Only short words can be trained on.
+The binary part is therefore a different task, and is labelled so: phase I (fillers until the length encodes the word,
+once for each letter), then a question about the resulting number, which a counter machine answers in steps of its
+modulus, so that traces are short: is the last letter b (modulo 4), is the last but one b (modulo 8)?
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from softmachine.studies.learn.tasks import grid, task_for
 from softmachine.support.text import many
 from softmachine.theorems.read_source import read_source
 
-ABOUT = "Which position encoding lets unary and binary number theory go on to longer words? (ICLR 2026)"
+ABOUT = "Which position encoding generalises to longer words in unary and binary number theory? (ICLR 2026)"
 
 THEIRS = {
     "prime-counter": (100.0, 100.0),
@@ -55,19 +56,19 @@ digits: else -> no
 
 @dataclass(frozen=True)
 class Scale:
-    """How large the experiment is.
+    """Size of the experiment.
 
     Args:
-        lengths: The length of the training of each unary task; tests go to twice and three times that.
-        binary: The length of the training of binary tasks; tests go one and two letters farther.
-        positions: Encodings of unary tasks.
-        binary_positions: Encodings of binary tasks.
-        layers: How many layers.
-        width: How wide.
-        heads: How many heads a layer has.
-        schedule: How it is trained.
-        seeds: How many seeds.
-        max_steps: How many steps a run of a source may take.
+        lengths: Training length of each unary task; the tests have up to two and three times that length.
+        binary: Training length of binary tasks; the tests have one and two letters more.
+        positions: Position encodings for unary tasks.
+        binary_positions: Position encodings for binary tasks.
+        layers: Number of layers.
+        width: Width of the residual stream.
+        heads: Heads per layer.
+        schedule: Training schedule.
+        seeds: Number of seeds.
+        max_steps: Maximum number of steps of a run of a source.
     """
 
     lengths: dict[str, int]
@@ -121,18 +122,18 @@ SCALES = {
     ),
 }
 FEW_WORDS = {"prime-counter": 8, **dict.fromkeys(BINARY, 8)}
-"""So many words make up a step where traces are long."""
+"""Batch sizes of the tasks with long traces."""
 
 
 def source_named(name: str) -> Source:
-    """A source of the zoo, or the one that is written here."""
+    """Return a source of the zoo, or the one defined in this module."""
     if name == BINARY[1]:
         return relative_program(parse(LAST_BUT_ONE, name=name), name=name)
     return read_source(name)
 
 
 def settings(scale: str, seeds: int | None = None) -> list[Setting]:
-    """The runs of a scale."""
+    """Return the runs of a scale."""
     chosen = SCALES[scale]
     found: list[Setting] = []
     for name in (*THEIRS, *BINARY):
@@ -153,7 +154,7 @@ def settings(scale: str, seeds: int | None = None) -> list[Setting]:
 
 
 def report(records: Sequence[Record]) -> list[str]:
-    """Ours beside theirs, task by task."""
+    """Format our results next to those of the paper, by task."""
     rows = [["task", "positions", "test0", "long", "test1", "long", "test2", "long", "theirs 0", "theirs 2"]]
     lines: list[str] = []
     for name in dict.fromkeys(one.task.name for one in settings_of(records)):
@@ -185,8 +186,8 @@ def _caveats(records: Sequence[Record]) -> list[str]:
     first = settings_of(records)[0]
     cells = (
         "Shares of words whose whole trace is exact, in %; long: among traces of over 10 tokens. Mean and range over "
-        f"{many(len({each['setting']['seed'] for each in records}), 'seed')}. Baseline: who always says the most "
-        "frequent trace of the training."
+        f"{many(len({each['setting']['seed'] for each in records}), 'seed')}. Baseline: always the most frequent "
+        "trace of the training split."
     )
     sizes = (
         f"Ours: {first.shape.layers} layers, width {first.shape.width}, {first.shape.heads} heads, "
@@ -196,7 +197,7 @@ def _caveats(records: Sequence[Record]) -> list[str]:
     )
     unknown = (
         "The paper states neither layers, width, learning rate, data, traces, loss, measure nor seeds; what length "
-        "means in its binary part is unknown. Binary tasks here are phase I of Theorem 4.3 with the end marker of our "
-        "repaired encoding, and a question about the number: not the paper's."
+        "means in its binary part is unknown. Binary tasks here are phase I of its Theorem 4.3 with the end marker of "
+        "our repaired encoding, and a question about the number: they are not the paper's tasks."
     )
     return [cells, sizes, unknown]
