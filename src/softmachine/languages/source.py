@@ -140,10 +140,10 @@ def spelled_out(text: str | Iterable[str], alphabet: Iterable[str]) -> tuple[str
     """Split a text into symbols: its characters, or its parts between whitespace. The alphabet is not checked."""
     if not isinstance(text, str):
         return tuple(text)
-    apart, blanks = text.split(), " " in alphabet
-    one_by_one = not blanks and all(len(symbol) == 1 for symbol in apart)
-    together = text if blanks else text.strip()
-    return tuple(apart if one_by_one or any(len(symbol) > 1 for symbol in alphabet) else together)
+    separated, has_space = text.split(), " " in alphabet
+    one_by_one = not has_space and all(len(symbol) == 1 for symbol in separated)
+    joined = text if has_space else text.strip()
+    return tuple(separated if one_by_one or any(len(symbol) > 1 for symbol in alphabet) else joined)
 
 
 def input_of(source: Source, given: str | Iterable[object]) -> str | tuple[str, ...]:

@@ -23,7 +23,7 @@ def words(longest: int) -> list[str]:
 def test_beta_is_what_follows_the_first_zero() -> None:
     assert {x: beta(x) for x in TABLE} == TABLE
     assert {x: row(x) for x in TABLE} == {x: ROWS.get(x, ()) for x in TABLE}
-    with pytest.raises(UsageError, match="from 1 on, not for 0"):
+    with pytest.raises(UsageError, match="positive numbers, not for 0"):
         beta(0)
 
 

@@ -219,7 +219,7 @@ def test_a_text_is_recognised() -> None:
         ("return 1;", "2:1", "there is no function here to return from"),
         ("x = tokens", "2:11", "a statement ends with ';'; write ; here"),
         ("x = tokens\ny = 1;", "2:11", "a statement ends with ';'; write ; here"),
-        ("x = (tokens;", "2:5", "this bracket is never closed; write ) where it ends"),
+        ("x = (tokens;", "2:5", "this bracket is never closed; close it with )"),
         ("x = tokens);", "2:11", "there is no open bracket for this one to close"),
         ("x = 1 or 2 and 3;", "2:12", "put brackets around what belongs together"),
         ("x = not tokens == 1;", "2:16", "put brackets around what belongs together"),

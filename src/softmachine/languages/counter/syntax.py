@@ -128,8 +128,8 @@ class _Reader(StatementReader):
             found: Transition = parser("counter", Builder).parse(statement.text)  # type: ignore[assignment]
         except UnexpectedInput as error:
             self.unreadable(statement, partial(explain, error, statement.text))
-        except Mistake as mistake:
-            self.mistake(statement, mistake)
+        except Mistake as error:
+            self.mistake(statement, error)
         else:
             place = found.place or Place("", 1, 1)
             here = Place(self.source, statement.line + (place.line or 1) - 1, place.column)

@@ -166,8 +166,8 @@ class _Reader(StatementReader):
             return self._parsed(reading)
         except UnexpectedInput as error:
             self.unreadable(statement, partial(explain, error, text, reading))
-        except Mistake as mistake:
-            self.mistake(statement, mistake)
+        except Mistake as error:
+            self.mistake(statement, error)
         except _Unreadable:
             pass
         return None

@@ -192,9 +192,7 @@ class Inference:
 
     def _is_outermost(self, operation: Expression, scope: Scope) -> None:
         if scope is not Scope.HERE:
-            message = (
-                "an operation inside another is not allowed, because both bind j; define it as a separate vector"
-            )
+            message = "an operation inside another is not allowed, because both bind j; define it as a separate vector"
             self._report(f"{_short(operation)}: {message}", operation)
 
     def _report(self, message: str, expression: Expression) -> None:

@@ -105,8 +105,8 @@ def parse_formula(text: str, *, source: str = "<string>") -> Formula:
         return cast("Formula", parser("temporal", Builder).parse(text))
     except UnexpectedInput as error:
         raise error_of(explain(error, text), text, source) from None
-    except Mistake as mistake:
-        raise error_of(mistake, text, source) from None
+    except Mistake as error:
+        raise error_of(error, text, source) from None
 
 
 def to_text(what: Specification | Formula, *, unicode: bool = False) -> str:
@@ -143,8 +143,8 @@ def _header(text: str, source: str) -> tuple[tuple[str, ...] | None, str]:
             letter = unquoted(match[0], line, column) if match[0][0] in "'\"" else match[0]
             if letter in letters:
                 raise Mistake(f"symbol {letter!r} is already in the alphabet", line, column, "list every symbol once")
-        except Mistake as mistake:
-            raise error_of(mistake, text, source) from None
+        except Mistake as error:
+            raise error_of(error, text, source) from None
         letters[letter] = None
     blanked = re.sub(r"[^\n]", " ", text[: header.end()])
     return tuple(letters), blanked + text[header.end() :]
