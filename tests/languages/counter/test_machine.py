@@ -63,7 +63,7 @@ def test_transitions_of_different_states_and_else_never_overlap() -> None:
 
 def test_a_counter_that_always_falls_below_0_is_found_beforehand() -> None:
     text = refusal("q: a < 3 and b = 2 -> q: a -= 3\nq: else -> no")
-    assert "(<string>:6:1) takes counter 'a' below 0 whenever it applies" in text
+    assert "(<string>:6:1) makes counter 'a' negative whenever it applies" in text
     assert parse(HEAD + "q: b = 2 -> q: a -= 3\nq: else -> no")  # not always
     assert parse(HEAD + "q: a < 0 -> q: a -= 3\nq: else -> no")  # never applies
     assert "takes counter 'x'" in refusal("q: x >= 1 -> no\nq: else -> q: x -= 1")

@@ -96,7 +96,7 @@ def test_with_the_end_marker_the_first_length_is_the_word_itself() -> None:
 @pytest.mark.parametrize(
     ("lengths", "message"),
     [
-        ((21,), "1 lengths for 2 letters"),
+        ((21,), "1 lengths are given for 2 letters"),
         ((2, 38), "no end marker"),
         ((21, 21), "2 letters, not one"),
         ((17, 17), "0 letters, not one"),

@@ -251,10 +251,10 @@ def test_a_program_by_hand_is_checked_as_well() -> None:
     assert list(caught.value.problems) == [
         "the alphabet has an empty symbol; a symbol has at least one character",
         "a rule has an empty token",
-        "rule for '': 'x' is not defined before",
-        "rule for 'b': 'y' is not defined before",
+        "rule for '': 'x' is not defined before its use",
+        "rule for 'b': 'y' is not defined before its use",
         "rule for 'c': C-RASP has no Once, only not, and, or, ->, <-> and comparisons of counts",
-        "rule for 'd': there is no relation 'S'; there is R",
+        "rule for 'd': unknown relation 'S'; the relations are R",
     ]
     with pytest.raises(InvalidError, match="larger than 10\\^18"):
         compare(term(Conditional(A, term(10**19), term(0))), "=", 0)

@@ -220,7 +220,7 @@ def test_a_text_is_recognised() -> None:
         ("x = tokens", "2:11", "a statement ends with ';'; write ; here"),
         ("x = tokens\ny = 1;", "2:11", "a statement ends with ';'; write ; here"),
         ("x = (tokens;", "2:5", "this bracket is never closed; close it with )"),
-        ("x = tokens);", "2:11", "there is no open bracket for this one to close"),
+        ("x = tokens);", "2:11", "this bracket closes no open bracket"),
         ("x = 1 or 2 and 3;", "2:12", "put brackets around what belongs together"),
         ("x = not tokens == 1;", "2:16", "put brackets around what belongs together"),
         ("x = 1 % 2 * 3;", "2:11", "put brackets around what belongs together"),
