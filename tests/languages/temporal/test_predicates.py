@@ -38,9 +38,7 @@ def test_a_predicate_can_be_defined_and_used_by_its_name() -> None:
 
 
 def test_a_predicate_must_have_a_truth_value_at_every_number_that_is_tried() -> None:
-    with pytest.raises(
-        InvalidError, match=r"at 0 it raises ZeroDivisionError: .*; it must be True or False at every"
-    ):
+    with pytest.raises(InvalidError, match=r"at 0 it raises ZeroDivisionError: .*; it must be True or False at every"):
         predicate("bad", lambda number: 10 % number == 0)
     with pytest.raises(InvalidError, match="at 0 it is 0, of type int"):
         predicate("bad", lambda number: number % 2)

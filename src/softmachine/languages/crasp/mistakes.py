@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
-from softmachine.languages.temporal.mistakes import SYMBOLS
+from softmachine.languages.temporal.mistakes import QUOTE, SYMBOLS
 from softmachine.languages.temporal.mistakes import explain as explain_temporal
-from softmachine.languages.text.mistakes import Case, Mistake, place_of
+from softmachine.languages.text.mistakes import Case, Explainer, Mistake, place_of
 from softmachine.support.text import clipped
 
 if TYPE_CHECKING:
@@ -33,10 +32,10 @@ def unknown_name(token: Token, known: Collection[str], tokens: Collection[str]) 
     return Mistake(f"undefined name {name!r}", *place_of(token), hint)
 
 
-explain = replace(
-    explain_temporal,
+explain = Explainer(
     whole="the statement",
-    first=lambda _: None,
+    quote=(QUOTE, SYMBOLS),
+    character="unexpected character {}",
     character_hints={"#": COUNTS, "←": COUNTS, "": SYMBOLS},
     kinds={"NOT": "a formula or a term", "INTEGER": "a count or a number"},
     covered={"a formula or a term": "PLUS", "a count or a number": "PLUS"},
@@ -44,6 +43,7 @@ explain = replace(
         "AND": "an operator such as 'and'", "PLUS": "a sign such as '+'", "RELATION": "a comparison such as '<='",
         "LPAR": "'('", "LSQB": "'['", "COMMA": "','", "COLON": "':'", "RPAR": "')'", "RSQB": "']'", "$END": "the end",
     },
+    expected=explain_temporal.expected,
     cases=(
         Case("RELATION", "", COMPARISONS),
         Case("IMPLIES", "RELATION", "write >= for 'at least'"),
@@ -52,4 +52,7 @@ explain = replace(
         Case("FORMULA_NAME", "", "{token} is a formula; write ({token} ? 1 : 0) for a number"),
         Case("$END AND OR IFF", "RELATION", COMPARISONS),
     ),
+    as_hints=True,
+    ending="$END",
+    closing="RPAR RSQB",
 )  # fmt: skip
