@@ -66,7 +66,7 @@ def test_a_counter_that_always_falls_below_0_is_found_beforehand() -> None:
     assert "(<string>:6:1) makes counter 'a' negative whenever it applies" in text
     assert parse(HEAD + "q: b = 2 -> q: a -= 3\nq: else -> no")  # not always
     assert parse(HEAD + "q: a < 0 -> q: a -= 3\nq: else -> no")  # never applies
-    assert "takes counter 'x'" in refusal("q: x >= 1 -> no\nq: else -> q: x -= 1")
+    assert "makes counter 'x'" in refusal("q: x >= 1 -> no\nq: else -> q: x -= 1")
 
 
 @pytest.mark.parametrize(
