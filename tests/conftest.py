@@ -32,7 +32,7 @@ QUICK = (
     "languages/*/test_mistakes.py",
 )
 """What is quick as a whole: values, parsers, plug-ins."""
-EVERY = {"net/test_commands.py": 10, "digests/test_digests.py": 5}
+EVERY = {"command_output/test_commands.py": 5, "digests/test_digests.py": 5}
 """Of these, every so many-th test."""
 KEPT = 4
 """Of a long sweep every so many-th case is in the fast suite."""

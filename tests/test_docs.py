@@ -19,7 +19,7 @@ import pytest
 import softmachine
 from softmachine.cli.app import COMMANDS, EXAMPLES
 from tests import pages
-from tests.net import commands as net
+from tests.command_output import commands
 from tests.pages import Item
 from tests.shell import in_a_shell, installed
 
@@ -121,7 +121,7 @@ def with_the_example(item: Item, folder: Path) -> tuple[int, str]:
     broken = "own_theorem.majorty:MAJORITY"
     module = broken if broken in (item.said or "") else entry["softmachine.theorems"]["majority"]
     place = installed(folder / "site", "own_theorem", "softmachine.theorems", f"majority = {module}")
-    done = in_a_shell(item.text, folder, [place, EXAMPLE / "src"], **net.ENVIRONMENT)
+    done = in_a_shell(item.text, folder, [place, EXAMPLE / "src"], **commands.ENVIRONMENT)
     return done.returncode, done.stdout + done.stderr
 
 
@@ -129,10 +129,10 @@ def called(item: Item, folder: Path) -> tuple[int, str]:
     """What a command does: in this process if it can."""
     if " | " in item.text or re.search(r"\bmajority\b(?!-)", item.text):
         status, printed = with_the_example(item, folder)
-        return status, "\n".join(net.normalised(printed, folder))
+        return status, "\n".join(commands.normalise(printed, folder))
     program, *words = shlex.split(item.text)
     assert program == "softmachine"
-    (did,) = net.carried_out(net.Line("", shlex.join(words)), folder)
+    (did,) = commands.execute(commands.Line("", shlex.join(words)), folder)
     return did["status"], "\n".join([*did["out"], *did["err"]])
 
 
@@ -146,7 +146,7 @@ def difference(item: Item, names: dict[str, object], shown: str, folder: Path) -
     status, printed = called(item, folder)
     if (status != 0) != item.fails:
         return f"status {status}\n{printed}"
-    return pages.parted(printed, "\n".join(net.normalised(item.said, folder))) if item.said else ""
+    return pages.parted(printed, "\n".join(commands.normalise(item.said, folder))) if item.said else ""
 
 
 @pytest.mark.parametrize(("page", "group"), cases())

@@ -1,4 +1,4 @@
-"""``softmachine certify`` of weights alone; of sources, ``tests/net`` has what it prints."""
+"""``softmachine certify`` of weights alone; of sources, see ``tests/command_output``."""
 
 from __future__ import annotations
 

@@ -231,10 +231,10 @@ def test_letters_may_be_numbers_and_a_set_of_them_is_sorted() -> None:
 @pytest.mark.parametrize(
     ("vocabulary", "said"),
     [
-        (["1", 1], "both written 1"),
+        (["1", 1], "both written as the letter 1"),
         ([object()], "a object is not a symbol"),
         ("", "it is empty"),
-        ([float("nan")], "nan is no number"),
+        ([float("nan")], "nan is not a finite number"),
     ],
 )
 def test_a_vocabulary_that_is_none_is_refused(vocabulary: Any, said: str) -> None:

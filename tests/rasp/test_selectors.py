@@ -149,11 +149,11 @@ def test_a_predicate_of_letters_is_a_list_of_pairs_and_one_of_numbers_a_comparis
 
 
 BAD: list[tuple[Callable[[], object], type[SoftmachineError], str]] = [
-    (lambda: rasp.Select(rasp.tokens, 3, max), UsageError, "the second argument of Select is a sequence operator"),  # type: ignore[arg-type]
-    (lambda: rasp.Select(rasp.tokens, rasp.tokens, "=="), UsageError, "the predicate of Select is a function"),  # type: ignore[arg-type]
+    (lambda: rasp.Select(rasp.tokens, 3, max), UsageError, "the second argument of Select must be a sequence operator"),  # type: ignore[arg-type]
+    (lambda: rasp.Select(rasp.tokens, rasp.tokens, "=="), UsageError, "the predicate of Select must be a function"),  # type: ignore[arg-type]
     (lambda: rasp.Aggregate(rasp.tokens, rasp.tokens), UsageError, "takes a selector, not the sequence operator"),  # type: ignore[arg-type]
     (lambda: rasp.SelectorWidth(3), UsageError, "SelectorWidth takes a selector, not a int"),  # type: ignore[arg-type]
-    (lambda: rasp.ConstantSelector([[True], [False]]), UsageError, "has a Boolean for each key"),
+    (lambda: rasp.ConstantSelector([[True], [False]]), UsageError, "must have one Boolean per key"),
     (
         lambda: rasp.Select(rasp.indices, rasp.indices, lambda k, q: k * q == 4)("ab"),
         ConstructionError,

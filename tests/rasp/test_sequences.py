@@ -135,15 +135,15 @@ def test_functions_of_two_values_of_which_only_one_is_a_number_without_bound() -
 
 
 BAD: list[tuple[Callable[[], object], type[SoftmachineError], str]] = [
-    (lambda: rasp.Map(3, rasp.tokens), UsageError, "the first argument of Map is a function, not a int"),  # type: ignore[arg-type]
-    (lambda: rasp.Map(len, "a"), UsageError, "the argument of Map is a sequence operator, not a str"),  # type: ignore[arg-type]
-    (lambda: rasp.Full([1]), UsageError, "this constant means nothing: a list is not a symbol"),
-    (lambda: rasp.Full(rasp.tokens), UsageError, "'tokens' is an expression"),
+    (lambda: rasp.Map(3, rasp.tokens), UsageError, "the first argument of Map must be a function, not a int"),  # type: ignore[arg-type]
+    (lambda: rasp.Map(len, "a"), UsageError, "the argument of Map must be a sequence operator, not a str"),  # type: ignore[arg-type]
+    (lambda: rasp.Full([1]), UsageError, "invalid constant: a list is not a symbol"),
+    (lambda: rasp.Full(rasp.tokens), UsageError, "not the expression 'tokens'"),
     (lambda: rasp.tokens and 1, UsageError, "neither true nor false"),
     (lambda: rasp.LinearSequenceMap(rasp.tokens, rasp.tokens, "x", 1), UsageError, "a factor"),  # type: ignore[arg-type]
     (lambda: (rasp.tokens + 1)("ab"), InvalidError, r"operator '\+' is not valid"),
     (lambda: rasp.Map(lambda x: {"a": 1}[x], rasp.tokens)("ab"), InvalidError, "called with 'b', it raises KeyError"),
-    (lambda: rasp.Map(lambda x: [x], rasp.tokens)("ab"), InvalidError, "gives what is no value: a list"),
+    (lambda: rasp.Map(lambda x: [x], rasp.tokens)("ab"), InvalidError, "returns an invalid value: a list"),
     (lambda: rasp.Map(lambda x: 2**0.5, rasp.tokens)("ab"), InvalidError, "is not a fraction"),
     (lambda: rasp.Map(lambda x: x**0.5, rasp.indices)("ab"), ConstructionError, "takes a root"),
     (lambda: (1 / rasp.indices)("ab"), InputError, "division by 0"),

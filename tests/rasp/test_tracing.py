@@ -169,21 +169,21 @@ def test_a_division_that_is_guarded_stays_guarded() -> None:
 
 
 REFUSED: list[tuple[Callable[[Any], Any], str]] = [
-    (math.sqrt, "function 'sqrt' makes a float"),
-    (lambda x: {0: 1}[x], "looks a number without bound up"),
-    (lambda x: x in {1, 2}, "looks a number without bound up"),
-    (lambda x: [1, 2, 3][x], "uses a number without bound as an index"),
-    (lambda x: len(range(x)), "uses a number without bound as an index"),
-    (str, "makes a text"),
-    (lambda x: f"{x}", "makes a text"),
+    (math.sqrt, "function 'sqrt' converts an unbounded number to a float"),
+    (lambda x: {0: 1}[x], "looks an unbounded number up"),
+    (lambda x: x in {1, 2}, "looks an unbounded number up"),
+    (lambda x: [1, 2, 3][x], "uses an unbounded number as an index"),
+    (lambda x: len(range(x)), "uses an unbounded number as an index"),
+    (str, "converts an unbounded number to a string"),
+    (lambda x: f"{x}", "converts an unbounded number to a string"),
     (lambda x: x.bit_length(), r"uses \.bit_length"),
     (lambda x: x & 1, "combines the bits"),
-    (lambda x: (x, 1), "makes a tuple"),
-    (list, "takes a number without bound apart"),
-    (lambda x: isinstance(x, int), "asks for the type"),
+    (lambda x: (x, 1), "returns a tuple"),
+    (list, "iterates over"),
+    (lambda x: isinstance(x, int), "tests the type"),
     (lambda x: type(x) is int, "cannot be traced: called with 0"),
-    (lambda x: object(), "gives what is no value"),
-    (complex, "makes a complex"),
+    (lambda x: object(), "returns an invalid value"),
+    (complex, "converts an unbounded number to a complex"),
 ]
 
 

@@ -1,11 +1,11 @@
-"""RASP in Python: sequence operators and selectors as objects, with the names that such programs are written in.
+"""RASP in Python: sequence operators and selectors as objects, with the names that tracr uses.
 
 >>> from softmachine import rasp
 >>> same = rasp.Select(rasp.tokens, rasp.tokens, rasp.Comparison.EQ)
 >>> hist = rasp.SelectorWidth(same).named("hist")
 >>> hist("hello")
 [1, 1, 2, 2, 1]
->>> program = rasp.program(hist, "helo")  # which sm.compile and sm.run take
+>>> program = rasp.program(hist, "helo")  # accepted by sm.compile and sm.run
 """
 
 from softmachine.languages.rasp.program import Program

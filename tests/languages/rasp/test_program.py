@@ -42,31 +42,31 @@ def problems(**nodes: Node) -> tuple[str, ...]:
 @pytest.mark.parametrize(
     ("node", "problem"),
     [
-        (Width("q"), "there is no 'q'; define it before this one"),
-        (Width("x"), "'x' is used before it is defined; definitions are computed from top to bottom"),
-        (Width("t"), "'t' is a sequence operator, but a selector is needed here"),
-        (Aggregate("s", "s", "one"), "'s' is a selector, but a sequence operator is needed here"),
+        (Width("q"), "unknown name 'q'; define it before this one"),
+        (Width("x"), "'x' is used before it is defined; definitions are evaluated from top to bottom"),
+        (Width("t"), "'t' is a sequence operator; expected a selector"),
+        (Aggregate("s", "s", "one"), "'s' is a selector; expected a sequence operator"),
         (Apply(Operator.ADD, ("i",)), "'+' takes 2 operands, not 1"),
         (Apply(Operator.NOT, ("i", "i")), "'not' takes 1 operand, not 2"),
         (Select("t", "t", Operator.ADD), "a selector compares by one of == != < <= > >=, not by <Operator.ADD: '+'>"),
-        (Combine(Operator.AND, ("s",)), "'and' joins two selectors or more"),
+        (Combine(Operator.AND, ("s",)), "'and' combines two or more selectors"),
         (Combine(Operator.NOT, ("s", "s")), "'not' negates one selector, not 2"),
-        (Combine(Operator.ADD, ("s", "s")), "selectors are joined by and, or and not, not by '+'"),
-        (Table(("t",), ((("a",), 1), (("a",), 2))), "the table has two rows for ('a',); it may have one"),
+        (Combine(Operator.ADD, ("s", "s")), "selectors are combined by and, or and not, but not by '+'"),
+        (Table(("t",), ((("a",), 1), (("a",), 2))), "the table has two rows for ('a',); remove one"),
         (Table(("t",), ((("a", "b"), 1),)), "the row ('a', 'b') has 2 values for 1 operands"),
         (Table((), ()), "a table has at least one operand"),
         (SelectPairs("t", "t", (("a", "b"), ("a", "b"))), "the same pair of key and query is listed twice"),
         (Constant(10**10), "numbers in a program are at most 1,000,000,000 in size"),
-        (Constant(Fraction(2, 1)), "2 is an integer and should be an int"),
-        (Constant(0.5), "0.5 is a float, which is not exact; write a fraction"),  # type: ignore[arg-type]
+        (Constant(Fraction(2, 1)), "2 is an integer; use an int"),
+        (Constant(0.5), "0.5 is a float, which is not exact; use a Fraction"),  # type: ignore[arg-type]
         (Constant([1]), "a list is not a symbol, a Boolean, a number, None or a tuple of these"),  # type: ignore[arg-type]
         (Repeat((), (), (), "v"), "a loop has at least one variable"),
-        (Repeat((("v", "t"),), (), (), "v"), "a loop of 1 variables says what 0 of them are next"),
+        (Repeat((("v", "t"),), (), (), "v"), "a loop of 1 variables has next values for 0 of them"),
         (Repeat((("v", "t"),), (), ("v",), "w"), "'w' is not a variable of the loop (v)"),
-        (Repeat((("t", "t"),), (), ("t",), "t"), "'t' is defined inside of the loop and outside"),
+        (Repeat((("t", "t"),), (), ("t",), "t"), "'t' is defined both inside and outside the loop"),
         (
             Repeat((("v", "t"),), (Definition("r", Repeat((("u", "t"),), (), ("u",), "u")),), ("v",), "v"),
-            "a loop cannot stand in another one",
+            "loops cannot be nested",
         ),
     ],
 )  # fmt: skip
@@ -80,13 +80,13 @@ def test_all_problems_are_reported_at_once() -> None:
 
 def test_the_output_is_a_sequence_operator() -> None:
     assert problems(x=SelectAll()) == (
-        "the output 'x' is a selector; the output is a sequence operator: aggregate with it first",
+        "the output 'x' is a selector; it must be a sequence operator, so aggregate with it first",
     )
 
 
 def test_names_are_names_and_each_is_used_once() -> None:
-    assert problems(**{"2x": Tokens()})[0] == "'2x' is not a name; use letters, digits and _"
-    assert problems(select=Tokens())[0] == "'select' is a word of the language; call it something else"
+    assert problems(**{"2x": Tokens()})[0] == "'2x' is not a valid name; use letters, digits and _"
+    assert problems(select=Tokens())[0] == "'select' is a reserved name; choose another name"
     twice = (Definition("x", Tokens()), Definition("x", Indices()))
     with pytest.raises(InvalidError, match="'x' is defined twice"):
         Program(name="p", alphabet=("a",), definitions=twice, output="x")
@@ -97,9 +97,9 @@ def test_names_are_names_and_each_is_used_once() -> None:
     [
         ((), (), "it has no alphabet"),
         (("a", "a"), (), "letter 'a' is listed 2 times in the alphabet"),
-        (("a b",), (), "is empty or has blanks in it"),
+        (("a b",), (), "is empty or contains whitespace"),
         (("a", "b"), (1,), "there are values for 1 letters, but the alphabet has 2"),
-        (("a",), (0.5,), "what a letter means is no value: 0.5 is a float"),
+        (("a",), (0.5,), "the value of a letter is invalid: 0.5 is a float"),
     ],
 )
 def test_an_alphabet_has_letters_each_once(alphabet: tuple[str, ...], letters: tuple[int, ...], problem: str) -> None:
@@ -142,7 +142,7 @@ def test_a_causal_program_that_reads_the_length_has_a_note() -> None:
     definitions = (Definition("n", Length()),)
     causal = Program(name="p", alphabet=("a",), definitions=definitions, output="n", causal=True)
     assert causal.notes == (
-        "the program is causal, so length is the number of letters up to each position, not of all",
+        "the program is causal, so length is the number of letters up to each position, not of the whole input",
     )
     assert replace(causal, causal=False, notes=()).notes == ()
     assert replace(causal, name="q").notes == causal.notes

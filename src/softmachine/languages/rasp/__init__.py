@@ -1,4 +1,4 @@
-"""RASP: sequence operators and selectors, the interpreter in exact rationals, types, and the text form."""
+"""RASP: programs of sequence operators and selectors, their interpreters in exact rationals, types and text form."""
 
 from softmachine.languages.rasp.building import Builder
 from softmachine.languages.rasp.canonical import canonical

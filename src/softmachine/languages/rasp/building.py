@@ -1,4 +1,4 @@
-"""Programs built one operation at a time; what is written twice is computed once."""
+"""Hash-consing builder of RASP definitions: equal operations are shared."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from softmachine.support.errors import Place
 
 
 class Builder:
-    """Definitions in the making.
+    """Builds a list of definitions with common subexpressions shared.
 
-    What nobody has named is called ``_1``, ``_2``, …
+    Anonymous definitions are named ``_1``, ``_2``, …
 
     Args:
-        prefix: How the names of what nobody has named begin.
+        prefix: Prefix of the generated names.
     """
 
     def __init__(self, *, prefix: str = "_") -> None:
@@ -30,7 +30,7 @@ class Builder:
         self._numbers = count(1)
 
     def add(self, node: Node, place: Place | None = None) -> str:
-        """A reference to an operation, for those after it; that of the earlier one if there is an equal one."""
+        """Add an operation and return its reference; an equal earlier operation is reused."""
         key = distinguished(node)
         if key not in self._references:
             reference = next(
@@ -44,26 +44,26 @@ class Builder:
         return len(self._definitions)
 
     def node(self, reference: str) -> Node:
-        """The operation that a reference stands for."""
+        """The operation of a reference."""
         return self._definitions[reference].node
 
     def call(self, reference: str, name: str) -> None:
-        """Give an operation a name for people. The first name stays; one that is taken or no name is not given."""
+        """Give an operation a user-visible name. Ignored if it has one already, or if the name is taken or invalid."""
         if is_name(name) and name not in self._taken and name not in self._reserved and reference not in self._wanted:
             self._wanted[reference] = name
             self._taken.add(name)
 
     def reserve(self, name: str) -> bool:
-        """Keep a name from being given from now on; False if an operation has it already."""
+        """Reserve a name so that later calls cannot assign it; False if an operation has it already."""
         self._reserved.add(name)
         return name not in self._taken
 
     def name(self, reference: str) -> str:
-        """What an operation is called in the end."""
+        """The final name of an operation."""
         return self._wanted.get(reference, reference)
 
     def definitions(self) -> tuple[Definition, ...]:
-        """All of them, in the order in which they were made, with their names."""
+        """All definitions in order of creation, under their final names."""
         return tuple(
             Definition(self.name(item.name), renamed(item.node, self._wanted), item.place)
             for item in self._definitions.values()
@@ -71,7 +71,7 @@ class Builder:
 
 
 def distinguished(part: object) -> Hashable:
-    """What is equal for equal operations, where Python's own equality takes True and 1 for equal."""
+    """A hashable key, equal for equal operations, that distinguishes True from 1 (unlike Python's equality)."""
     if isinstance(part, tuple):
         return tuple(map(distinguished, part))
     if is_dataclass(part):

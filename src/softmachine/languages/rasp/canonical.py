@@ -1,4 +1,4 @@
-"""The same program in one order: what is needed, each operation right before it is first used."""
+"""Canonical order of definitions: dead code removed, each anonymous operation right before its first use."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from softmachine.languages.rasp.names import ANONYMOUS
 
 
 def canonical(definitions: Iterable[Definition], output: str) -> tuple[tuple[Definition, ...], str]:
-    """The definitions that an output depends on, in the order in which a text that is read makes them; and the output.
+    """The definitions that an output depends on, in the order in which parsing creates them, and the output's name.
 
-    What has a name keeps its place among what has names. What has none comes right before it is first used, and is
-    numbered by its place: ``_1``, ``_2``, …, and in the first loop ``_1_1``, ``_1_2``, …
+    Named definitions keep their relative order. Anonymous ones come right before their first use and are numbered by
+    index: ``_1``, ``_2``, …, and in the first loop ``_1_1``, ``_1_2``, …
     """
     by_name = {definition.name: definition for definition in definitions}
     ordered = _in_order(by_name, [output])
@@ -46,11 +46,11 @@ def _canonical_loop(node: Repeat, loops: dict[Hashable, Repeat]) -> Repeat:
     return replace(loops[key], result=node.result)
 
 
-def _in_order(by_name: Mapping[str, Definition], wanted: Iterable[str]) -> list[Definition]:
-    """What is wanted and all that it needs, operands first."""
+def _in_order(by_name: Mapping[str, Definition], roots: Iterable[str]) -> list[Definition]:
+    """The requested definitions and their transitive operands, in topological order."""
     needed: set[str] = set()
-    waiting = [name for name in wanted if name in by_name]
-    wanted = list(waiting)
+    waiting = [name for name in roots if name in by_name]
+    roots = list(waiting)
     while waiting:
         name = waiting.pop()
         if name not in needed and name in by_name:
@@ -58,7 +58,7 @@ def _in_order(by_name: Mapping[str, Definition], wanted: Iterable[str]) -> list[
             waiting += operands(by_name[name].node)
     named = [name for name in by_name if name in needed and not ANONYMOUS.fullmatch(name)]
     done: dict[str, Definition] = {}
-    for root in [*named, *wanted]:
+    for root in [*named, *roots]:
         stack = [root]
         while stack:
             name = stack[-1]

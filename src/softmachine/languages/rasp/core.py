@@ -1,17 +1,15 @@
-"""The core of RASP: sequence operators and selectors, one operation a line.
+"""Intermediate representation of RASP: sequence operators and selectors, one operation per definition.
 
-A program is a list of definitions in the order in which they are computed. Each is one operation on earlier ones, which
-it refers to by their names: a directed acyclic graph as flat data. All dialects are elaborated to it, and it prints as
-``.rasp``.
+A program is a list of definitions in evaluation order. Each is one operation on earlier definitions, given by name: a
+directed acyclic graph as flat data. All dialects are elaborated to this form, and it prints as ``.rasp``.
 
-A *sequence operator* has a value at every position: a symbol, a Boolean, an integer, a fraction, a tuple of such, None
-where the dialect has it. A *selector* says for every query position which key positions it selects.
+A *sequence operator* has a value at every position: a symbol, a Boolean, an integer, a fraction, a tuple of these, or
+None in dialects that have it. A *selector* determines, for every query position, the set of selected key positions.
 
-**What is not defined.** A mean of categories that differ, a division by 0, an order of things that have none, a
-comparison with None: there the value is `UNDEFINED`, which no dialect can write. Whatever is computed from it is
-undefined too: a map with an undefined operand; a selector at a query whose own value, or any key that it may see, is
-undefined; an aggregate that selects an undefined value. Both branches of a choice are computed, but only the one that
-is taken counts.
+**Undefined values.** The mean of different categories, a division by 0, an order comparison of unordered values and a
+comparison with None yield `UNDEFINED`, which no dialect can write. Undefinedness propagates: an elementwise operation
+with an undefined operand is undefined; so is a selector at a query whose own value, or any visible key, is undefined;
+so is an aggregate that selects an undefined value. A choice evaluates both branches but depends only on the one taken.
 """
 
 from __future__ import annotations
@@ -26,7 +24,7 @@ from softmachine.support.errors import Place
 
 
 class Undefined(Enum):
-    """The value of what has none."""
+    """The type of `UNDEFINED`, the result of an operation without a value."""
 
     UNDEFINED = "undefined"
 
@@ -34,14 +32,14 @@ class Undefined(Enum):
 UNDEFINED: Final = Undefined.UNDEFINED
 
 Value: TypeAlias = Union[bool, int, Fraction, str, tuple["Value", ...], None]  # noqa: UP007 - it refers to itself
-"""What a sequence operator may have at a position. A fraction that is an integer is an ``int``."""
+"""The value of a sequence operator at a position. Integral fractions are stored as ``int``."""
 
 
 class Operator(StrEnum):
-    """Elementwise operations; the value is how ``.rasp`` writes them. True counts as 1 where a number is wanted."""
+    """Elementwise operations; the enum value is the ``.rasp`` notation. True counts as 1 in numeric operations."""
 
     ADD = "+"
-    """Of two symbols: one after the other."""
+    """Concatenates two symbols."""
     SUBTRACT = "-"
     MULTIPLY = "*"
     DIVIDE = "/"
@@ -51,9 +49,9 @@ class Operator(StrEnum):
     NEGATE = "neg"
     ABSOLUTE = "abs"
     ROUND = "round"
-    """To the nearest integer, halves to the even one."""
+    """To the nearest integer, ties to even."""
     TRUNCATE = "int"
-    """The integer part, towards 0."""
+    """Integer part, rounded towards 0."""
     MINIMUM = "min"
     MAXIMUM = "max"
     EQUAL = "=="
@@ -66,9 +64,9 @@ class Operator(StrEnum):
     OR = "or"
     NOT = "not"
     CHOOSE = "if"
-    """Operands: then, condition, otherwise: as in ``then if condition else otherwise``."""
+    """Operands: then, condition, otherwise, in the order of ``then if condition else otherwise``."""
     INDICATOR = "indicator"
-    """1 where its operand is true, else 0."""
+    """1 where the operand is true, else 0."""
 
 
 ARITY: Final[Mapping[Operator, int]] = {
@@ -81,11 +79,11 @@ ARITY: Final[Mapping[Operator, int]] = {
 COMPARISONS: Final = (
     Operator.EQUAL, Operator.UNEQUAL, Operator.LESS, Operator.AT_MOST, Operator.GREATER, Operator.AT_LEAST,
 )  # fmt: skip
-"""Those that a selector may compare key and query by."""
+"""Operators by which a selector may compare key and query."""
 
 
 class Reduction(StrEnum):
-    """What an aggregate makes of the values that are selected; of a single one, or of equal ones, always that value."""
+    """How an aggregate reduces the selected values; equal values always reduce to that value."""
 
     MEAN = "mean"
     LARGEST = "max"
@@ -104,19 +102,19 @@ class Indices:
 
 @dataclass(frozen=True)
 class Length:
-    """How many positions there are; in a causal program, how many there are up to here."""
+    """The number of positions; in a causal program, of positions up to the current one."""
 
 
 @dataclass(frozen=True)
 class Constant:
-    """The same value everywhere."""
+    """The same value at every position."""
 
     value: Value
 
 
 @dataclass(frozen=True)
 class Apply:
-    """An operation on the values at each position."""
+    """An elementwise operation."""
 
     operator: Operator
     operands: tuple[str, ...]
@@ -124,9 +122,9 @@ class Apply:
 
 @dataclass(frozen=True)
 class Table:
-    """A function of finitely many values, row by row: what its operands are, and what it is then.
+    """A function on finite domains, as rows of operand values and result.
 
-    Where no row fits, the value is undefined.
+    The value is undefined where no row matches.
     """
 
     operands: tuple[str, ...]
@@ -135,7 +133,7 @@ class Table:
 
 @dataclass(frozen=True)
 class Select:
-    """The keys that compare so with the query: ``key < query`` for `LESS`."""
+    """Selects the keys for which the comparison with the query holds: ``key < query`` for `LESS`."""
 
     key: str
     query: str
@@ -144,7 +142,7 @@ class Select:
 
 @dataclass(frozen=True)
 class SelectPairs:
-    """The keys whose value is paired with that of the query: a predicate over finite domains, as (key, query) pairs."""
+    """Selects by a predicate over finite domains, given as the list of its (key, query) pairs."""
 
     key: str
     query: str
@@ -153,14 +151,14 @@ class SelectPairs:
 
 @dataclass(frozen=True)
 class SelectAll:
-    """Every key, or none."""
+    """Selects every key, or none."""
 
     selected: bool = True
 
 
 @dataclass(frozen=True)
 class Combine:
-    """Selectors joined by `AND` or `OR` (two or more), or negated by `NOT` (one)."""
+    """Conjunction or disjunction of two or more selectors, or negation of one."""
 
     operator: Operator
     selectors: tuple[str, ...]
@@ -168,7 +166,7 @@ class Combine:
 
 @dataclass(frozen=True)
 class Aggregate:
-    """What is selected, as one value; ``default`` (an earlier sequence operator) where nothing is selected."""
+    """Reduces the selected values to one; ``default`` (an earlier sequence operator) where nothing is selected."""
 
     selector: str
     values: str
@@ -178,20 +176,20 @@ class Aggregate:
 
 @dataclass(frozen=True)
 class Width:
-    """How many keys are selected."""
+    """The number of selected keys."""
 
     selector: str
 
 
 @dataclass(frozen=True)
 class Repeat:
-    """One variable after a loop that ends when no variable has changed anywhere.
+    """The final value of one variable of a loop that ends at a fixpoint: when no variable changes at any position.
 
     Args:
-        variables: The variables, each with the name of an earlier sequence operator that it starts as.
-        body: What is computed in each turn, from earlier definitions and the variables.
-        following: What each variable is in the next turn: names of variables, of the body, or from before.
-        result: The variable that is wanted.
+        variables: The variables, each with the name of the earlier sequence operator that is its initial value.
+        body: The definitions computed in each iteration, from earlier definitions and the variables.
+        following: The next value of each variable: the name of a variable, of a body definition, or of an earlier one.
+        result: The variable that the node denotes.
     """
 
     variables: tuple[tuple[str, str], ...]
@@ -215,7 +213,7 @@ class Definition:
 
 
 def operands(node: Node) -> tuple[str, ...]:
-    """The names that an operation refers to, in the order of its fields."""
+    """The names that an operation references, in the order of its fields."""
     match node:
         case Apply(operands=names) | Table(operands=names) | Combine(selectors=names):
             return names
@@ -234,7 +232,7 @@ def operands(node: Node) -> tuple[str, ...]:
 
 
 def renamed(node: Node, names: Mapping[str, str]) -> Node:
-    """The same operation on what is called otherwise."""
+    """The same operation with its operands renamed."""
 
     def new(name: str) -> str:
         return names.get(name, name)

@@ -1,7 +1,7 @@
-"""Counts that are written as means: how programs get integers out of averages.
+"""Pattern matching of integer counts that programs express as means.
 
-A mean times the number of its keys is their sum, as in ``length * aggregate(full_s, x)``. And the mean of a mark at
-one of the selected keys is 1 over their number, as in ``1 / aggregate(s, indicator(indices == 0))``.
+A mean times the number of its keys is their sum, as in ``length * aggregate(full_s, x)``. The mean of the indicator of
+one selected key is the reciprocal of the number of keys, as in ``1 / aggregate(s, indicator(indices == 0))``.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from softmachine.languages.rasp.core import Node, Operator, Reduction
 
 
 def summed(node: core.Apply, nodes: Mapping[str, Node], causal: bool) -> core.Aggregate | None:
-    """The mean that a product multiplies by the number of its keys, if it is such a product."""
+    """The mean in a product of a mean and the number of its keys; None if the product has another form."""
     if node.operator is not Operator.MULTIPLY:
         return None
     for average, factor in (node.operands, node.operands[::-1]):
@@ -26,7 +26,7 @@ def summed(node: core.Apply, nodes: Mapping[str, Node], causal: bool) -> core.Ag
 
 
 def counts(name: str, selector: str, nodes: Mapping[str, Node], causal: bool) -> bool:
-    """Whether a sequence operator is known to be how many keys a selector selects."""
+    """Whether a sequence operator is provably the number of keys that a selector selects."""
     selected = nodes[selector]
     everything = selected == core.SelectAll()
     match nodes.get(name):
@@ -45,7 +45,7 @@ def counts(name: str, selector: str, nodes: Mapping[str, Node], causal: bool) ->
 
 
 def counted(node: core.Apply, nodes: Mapping[str, Node]) -> str | None:
-    """The selector whose keys are counted by 1 over the mean of a mark at position 0, if that is what it is."""
+    """The selector counted by the reciprocal of the mean of an indicator of position 0; None for other forms."""
     if node.operator is not Operator.DIVIDE or nodes.get(node.operands[0]) != core.Constant(1):
         return None
     mean = nodes.get(node.operands[1])

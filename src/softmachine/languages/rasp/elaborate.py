@@ -1,4 +1,4 @@
-"""From trees to definitions: functions are called, lists gone through, and what is left are operations."""
+"""Elaborator of statements: expands functions, loops over lists and loaded files into definitions."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ DEEPEST_CALL: Final = 24
 
 
 class Elaborator(Terms):
-    """Goes through the statements of a text and records what they define.
+    """Elaborates the statements of a program text into definitions.
 
     Args:
-        source: Where the text comes from.
+        source: The origin of the program text.
         alphabet: The letters of the input.
-        letters: What they mean.
-        library: The functions that every text may use.
-        load: The statements of a file that a text loads.
-        exact: Whether each statement is one definition, and has its name.
+        letters: The values of the letters.
+        library: The library functions available in every program.
+        load: Loads and parses a file.
+        exact: Whether each statement is exactly one definition with the statement's name.
     """
 
     def __init__(
@@ -57,7 +57,7 @@ class Elaborator(Terms):
         self.scope = self.top = Scope(known)
 
     def run(self, statements: Iterable[Statement]) -> None:
-        """Elaborate statements one after the other."""
+        """Elaborate statements in order."""
         for statement in statements:
             self.step(statement.at)
             self._statement(statement)
@@ -80,47 +80,49 @@ class Elaborator(Terms):
             case trees.Load():
                 self._loaded(statement)
             case trees.Returned():
-                raise Mistake("there is no function here to return from", *statement.at.place, "return stands in a def")
+                raise Mistake(
+                    "return outside a function", *statement.at.place, "use return only as the last statement of a def"
+                )
 
     def _loaded(self, statement: trees.Load) -> None:
-        """Run another file; what is wrong in it is wrong where it is loaded."""
+        """Elaborate a loaded file; its errors are reported at the load statement."""
         statements = self._load(statement.file, statement.at)
         outer, self.loading = self.loading, self.loading or statement.at
         try:
             self.run(statements)
-        except Mistake as mistake:
-            prefix = "" if mistake.message.startswith("in '") else f"in {statement.file!r}, line {mistake.line}: "
-            raise Mistake(prefix + mistake.message, *statement.at.place, mistake.hint) from None
+        except Mistake as error:
+            prefix = "" if error.message.startswith("in '") else f"in {statement.file!r}, line {error.line}: "
+            raise Mistake(prefix + error.message, *statement.at.place, error.hint) from None
         finally:
             self.loading = outer
 
     def _assign(self, statement: trees.Assignment) -> None:
-        things = [self.evaluate(value) for value in statement.values]
-        things = [self.made(thing.node) if isinstance(thing, LoopThing) else thing for thing in things]
-        if len(things) == 1:
-            self.spread(statement.names, things[0], statement.at)
+        values = [self.evaluate(value) for value in statement.values]
+        values = [self.made(value.node) if isinstance(value, LoopThing) else value for value in values]
+        if len(values) == 1:
+            self.spread(statement.names, values[0], statement.at)
         else:
-            self.spread(statement.names, tuple(things), statement.at)
+            self.spread(statement.names, tuple(values), statement.at)
 
-    def spread(self, names: tuple[str, ...], thing: Thing, at: At) -> None:
-        """Give several names to as many things."""
+    def spread(self, names: tuple[str, ...], value: Thing, at: At) -> None:
+        """Bind names to a value, unpacking it if there are several names."""
         if len(names) == 1:
-            self._define(names[0], thing, at)
+            self._define(names[0], value, at)
             return
-        if not isinstance(thing, list | tuple | str) or len(thing) != len(names):
-            found = f"{len(thing)} values" if isinstance(thing, list | tuple) else described(thing)
-            raise Mistake(f"there are {len(names)} names for {found}", *at.place, "each name gets one value")
-        for name, part in zip(names, thing, strict=True):
+        if not isinstance(value, list | tuple | str) or len(value) != len(names):
+            found = f"{len(value)} values" if isinstance(value, list | tuple) else described(value)
+            raise Mistake(f"cannot unpack {found} into {len(names)} names", *at.place, "give one value per name")
+        for name, part in zip(names, value, strict=True):
             self._define(name, part, at)
 
-    def _define(self, name: str, thing: Thing, at: At) -> None:
+    def _define(self, name: str, value: Thing, at: At) -> None:
         if name in CONSTANTS:
-            raise Mistake(f"{name!r} is a word of the language", *at.place, "call it something else")
-        if isinstance(thing, SequenceThing | SelectorThing) and not self.in_library:
-            thing = type(thing)(self.recorder.call(thing.reference, name))
-        if self.scope is self.top and isinstance(thing, SequenceThing | LoopThing):
+            raise Mistake(f"{name!r} is a keyword", *at.place, "choose another name")
+        if isinstance(value, SequenceThing | SelectorThing) and not self.in_library:
+            value = type(value)(self.recorder.call(value.reference, name))
+        if self.scope is self.top and isinstance(value, SequenceThing | LoopThing):
             self.output, self.output_at = name, at
-        self.scope.names[name] = thing
+        self.scope.names[name] = value
 
     def _shown(self, statement: trees.Shown) -> None:
         expression = statement.expression
@@ -128,21 +130,21 @@ class Elaborator(Terms):
             function = expression.function.name
             scope = self.scope.find(function)
             if function == "draw" or (scope and isinstance(scope.names[function], SequenceThing)):
-                self.notes.append(f"line {statement.at.line}: what a shell would show is left out")
+                self.notes.append(f"line {statement.at.line}: shell output command ignored")
                 return
-        thing = self.evaluate(expression)
-        if self.scope is self.top and isinstance(thing, SequenceThing | LoopThing):
-            reference = self.sequence(thing, expression)
+        value = self.evaluate(expression)
+        if self.scope is self.top and isinstance(value, SequenceThing | LoopThing):
+            reference = self.sequence(value, expression)
             self.output, self.output_at = "the last expression", statement.at
             self.scope.names[self.output] = SequenceThing(reference)
 
     def _loop(self, statement: trees.Loop) -> None:
         if self.recorder.inside:
-            message = "a loop cannot stand in another one"
-            raise Mistake(message, *statement.at.place, "make it one loop with more variables")
+            message = "loops cannot be nested"
+            raise Mistake(message, *statement.at.place, "write one loop with more variables")
         names = [name for name, _ in statement.starts]
         if len(set(names)) < len(names):
-            raise Mistake("a loop has two variables of the same name", *statement.at.place, "call one otherwise")
+            raise Mistake("a loop has two variables of the same name", *statement.at.place, "rename one of them")
         starts = [self.sequence(self.evaluate(start), start) for _, start in statement.starts]
         outer = self.scope
         variables = self.recorder.enter(names)
@@ -156,16 +158,18 @@ class Elaborator(Terms):
             self._define(name, LoopThing(node), statement.at)
 
     def called(self, function: Closure, arguments: list[Thing], call: trees.Call) -> Thing:
-        """What a function returns, which may not be called while it is being called."""
+        """Inline a call of a user-defined function and return its result. Recursion is an error."""
         definition = function.definition
         if len(arguments) != len(definition.parameters):
             usage = f"{function.name}({', '.join(definition.parameters)})"
             raise self.arity(function.name, len(definition.parameters), len(arguments), call, usage)
         if any(running.definition is definition for running in self.calls):
-            hint = "a program is read to its end before it runs; use a for over a list, or repeat"
-            raise self.mistake(f"{function.name!r} calls itself, which would never end", call, hint)
+            hint = "functions are expanded at compile time; use a for over a list, or repeat"
+            raise self.mistake(f"{function.name!r} is recursive, so its expansion would not end", call, hint)
         if len(self.calls) == DEEPEST_CALL:
-            raise self.mistake(f"functions call each other more than {DEEPEST_CALL} deep", call, "use fewer")
+            raise self.mistake(
+                f"function calls are nested more than {DEEPEST_CALL} levels deep", call, "nest fewer calls"
+            )
         outer = self.scope
         self.scope = Scope(function.scope, dict(zip(definition.parameters, arguments, strict=True)))
         self.calls.append(function)
@@ -174,7 +178,7 @@ class Elaborator(Terms):
             self.run(statement for statement in body if statement is not None)
             if not isinstance(last, trees.Returned):
                 hint = "end it with: return x;"
-                raise Mistake(f"the function {function.name!r} returns nothing", *definition.at.place, hint)
+                raise Mistake(f"the function {function.name!r} does not end with a return", *definition.at.place, hint)
             values = [self.evaluate(value) for value in last.values]
         finally:
             self.calls.pop()

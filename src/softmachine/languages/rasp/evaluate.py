@@ -1,6 +1,6 @@
-"""The reference interpreter of RASP, straight from the semantics: exact rationals, every query against every key.
+"""Reference interpreter of RASP: exact rationals, every query against every key.
 
-On long inputs keys are put into groups where that gives the same (`grouping`).
+On long inputs it uses grouped aggregation where that gives the same result.
 """
 
 from __future__ import annotations
@@ -21,27 +21,28 @@ from softmachine.support.errors import StuckError
 Values: TypeAlias = tuple[Result, ...]
 """The value of a sequence operator at every position."""
 Row: TypeAlias = list[int] | Undefined
-"""The keys that a query selects, in order."""
+"""The keys that a query selects, in increasing order."""
 LONG: Final = 64
+"""Default input length from which grouped aggregation is used."""
 MOST_TURNS: Final = 100_000
-"""Of a loop."""
+"""Maximal number of iterations of a loop."""
 
 
 def evaluate(program: Program, word: str | Iterable[str], *, long: int = LONG) -> dict[str, Values]:
-    """All sequence operators of a program on an input, in the order of the definitions.
+    """The values of all sequence operators of a program on an input, in order of definition.
 
     Args:
         program: The program.
         word: The input.
-        long: How long an input is for which not every query is compared with every key, but keys are put into groups.
+        long: Input length from which keys are grouped instead of compared with every query.
 
     Raises:
         InputError: If a symbol of the word is not in the alphabet.
         StuckError: If a loop does not end.
     """
     letters = program.word(word)
-    means = dict(zip(program.alphabet, program.letters, strict=True))
-    evaluation = _Evaluation(tuple(means[letter] for letter in letters), program.causal, long)
+    meanings = dict(zip(program.alphabet, program.letters, strict=True))
+    evaluation = _Evaluation(tuple(meanings[letter] for letter in letters), program.causal, long)
     evaluation.compute(program.definitions)
     return evaluation.values
 
@@ -57,12 +58,12 @@ def run(program: Program, word: str | Iterable[str]) -> Values:
 
 
 class _Evaluation:
-    """A program on its way through one input.
+    """The evaluation of a program on one input.
 
     Args:
-        tokens: The values of the letters.
+        tokens: The values of the input letters.
         causal: Whether selectors see only keys up to the query.
-        long: How long an input is for which keys are put into groups.
+        long: Input length from which keys are grouped.
     """
 
     def __init__(self, tokens: Values, causal: bool, long: int) -> None:
@@ -76,7 +77,7 @@ class _Evaluation:
         self._ends: dict[Hashable, dict[str, Values]] = {}
 
     def compute(self, definitions: Iterable[Definition]) -> None:
-        """Compute definitions, each from those before it."""
+        """Compute definitions in order."""
         for definition in definitions:
             node = self.nodes[definition.name] = definition.node
             if not isinstance(node, core.Selector):
@@ -109,11 +110,11 @@ class _Evaluation:
                 return self._repeat(node)[node.result]
 
     def _seen(self, i: int) -> range:
-        """The keys that the query at i may see."""
+        """The keys visible to the query at position i."""
         return range(i + 1) if self.causal else self.positions
 
     def _together(self, names: Sequence[str]) -> Iterable[Values]:
-        """The values of some sequence operators, position by position."""
+        """The values of several sequence operators, zipped by position."""
         return zip(*(self.values[name] for name in names), strict=True)
 
     def _aggregate(self, node: core.Aggregate) -> Values:
@@ -125,13 +126,13 @@ class _Evaluation:
         return tuple(selected_value(node, rows[i], values, default[i]) for i in self.positions)
 
     def _groups(self, selector: str, values: Sequence[Result]) -> Grouped | None:
-        """The keys of a selector in groups, which saves time if the input is long."""
+        """The grouped keys of a selector; None for short inputs and selectors that cannot be grouped."""
         if len(self.tokens) < self.long:
             return None
         return grouped(self.nodes[selector], self.nodes, self.values, values, self.causal)  # type: ignore[arg-type]
 
     def _rows(self, name: str) -> list[Row]:
-        """The keys that a selector selects, for every query."""
+        """The keys that a selector selects, for each query."""
         if name not in self._selected:
             self._selected[name] = self._compute_rows(self.nodes[name])  # type: ignore[arg-type]
         return self._selected[name]
@@ -150,24 +151,24 @@ class _Evaluation:
                 return [combined(node.operator, row, self._seen(i)) for i, row in enumerate(rows)]
 
     def _compared(self, key: str, query: str, test: Callable[[Result, Result], Result]) -> list[Row]:
-        """Every query with every key that it sees; equal queries select the same among all keys."""
+        """Compare every query with every visible key; equal queries share one pass over all keys."""
         keys, chosen = self.values[key], dict[Hashable, tuple[list[int], int]]()
         rows: list[Row] = []
-        for i, wanted in enumerate(self.values[query]):
-            if identity(wanted) not in chosen:
-                tests = [test(found, wanted) for found in keys]
+        for i, query_value in enumerate(self.values[query]):
+            if identity(query_value) not in chosen:
+                tests = [test(found, query_value) for found in keys]
                 undefined = tests.index(UNDEFINED) if UNDEFINED in tests else len(tests)
-                chosen[identity(wanted)] = [j for j, selected in enumerate(tests) if selected is True], undefined
-            row, undefined = chosen[identity(wanted)]
+                chosen[identity(query_value)] = [j for j, selected in enumerate(tests) if selected is True], undefined
+            row, undefined = chosen[identity(query_value)]
             seen = len(self._seen(i))
             rows.append(UNDEFINED if undefined < seen else row[: bisect_right(row, seen - 1)])
         return rows
 
     def _repeat(self, node: core.Repeat) -> dict[str, Values]:
-        """The variables of a loop when it has ended."""
+        """The final values of the variables of a loop."""
         loop = distinguished(replace(node, result=""))
         if loop not in self._ends:
-            if len(self.tokens) < self.long:  # once, not in every turn
+            if len(self.tokens) < self.long:  # once, instead of in every iteration
                 for name in core.operands(node):
                     if name not in self.values:
                         self._rows(name)
@@ -176,17 +177,19 @@ class _Evaluation:
 
     def _turns(self, node: core.Repeat, variables: dict[str, Values]) -> dict[str, Values]:
         earlier, remembered = 0, None
-        for turn in range(1, MOST_TURNS + 1):
+        for iteration in range(1, MOST_TURNS + 1):
             following = self._turn(node, variables)
             state, new_state = (tuple(map(identity, entry.values())) for entry in (variables, following))
             if state == new_state:
                 return variables
             if new_state == remembered:
-                raise StuckError(f"a loop does not end: after turn {turn} all is as it was after turn {earlier}")
-            if turn & (turn - 1) == 0:  # a state at which it goes round is remembered sooner or later
-                earlier, remembered = turn, new_state
+                raise StuckError(
+                    f"a loop does not end: its state after iteration {iteration} equals that after iteration {earlier}"
+                )
+            if iteration & (iteration - 1) == 0:  # Brent's cycle detection: remember the state at powers of two
+                earlier, remembered = iteration, new_state
             variables = following
-        raise StuckError(f"a loop has not ended after {MOST_TURNS:,} turns")
+        raise StuckError(f"a loop has not ended after {MOST_TURNS:,} iterations")
 
     def _turn(self, node: core.Repeat, variables: dict[str, Values]) -> dict[str, Values]:
         inside = _Evaluation(self.tokens, self.causal, self.long)
@@ -198,17 +201,17 @@ class _Evaluation:
 
 
 def looked_up(results: Mapping[Hashable, Result], operands: Values) -> Result:
-    """What a table, by the identity of its rows, makes of some values."""
+    """The result of a table, given as a dictionary by the identity of its rows."""
     return UNDEFINED if UNDEFINED in operands else results.get(identity(operands), UNDEFINED)
 
 
 def is_paired(key: Result, query: Result, pairs: set[Hashable]) -> Result:
-    """Whether a key and a query are one of some pairs."""
+    """Whether a key and a query form one of the pairs."""
     return UNDEFINED if UNDEFINED in (key, query) else identity((key, query)) in pairs
 
 
 def combined(operator: Operator, rows: Sequence[Row], seen: range) -> Row:
-    """The keys among those seen that several selectors select together."""
+    """The visible keys that a combination of selectors selects."""
     sets = [set(row) for row in rows if not isinstance(row, Undefined)]
     if len(sets) < len(rows):
         return UNDEFINED
@@ -219,7 +222,7 @@ def combined(operator: Operator, rows: Sequence[Row], seen: range) -> Row:
 
 
 def selected_value(node: core.Aggregate, row: Row, values: Sequence[Result], default: Result) -> Result:
-    """What an aggregate makes of the keys that a query selects."""
+    """The value of an aggregate, given the keys that a query selects."""
     if isinstance(row, Undefined):
         return UNDEFINED
     return aggregated([values[j] for j in row], node.reduction) if row else default

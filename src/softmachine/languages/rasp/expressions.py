@@ -1,4 +1,4 @@
-"""Operations as expressions of the text form: what is printed, and how messages call what has no name."""
+"""Formatting of operations as expressions of the text form, for the printer and for messages."""
 
 from __future__ import annotations
 
@@ -16,31 +16,31 @@ DEEPEST_SHOWN: Final = 8
 
 Level: TypeAlias = int
 CHOICE, OR, AND, NOT, COMPARISON, SUM, REMAINDER, PRODUCT, UNARY, POWER, UNIT, IN_OR = range(12)
-"""How tightly an expression holds together, from loose to tight; the last is where `or` may stand, but not `and`."""
+"""Precedence levels, from loose to tight; the last is a context that allows `or`, but not `and`."""
 LEVELS: Final[Mapping[Operator, Level]] = {
     Operator.CHOOSE: CHOICE, Operator.OR: OR, Operator.AND: AND, Operator.NOT: NOT,
     **dict.fromkeys(core.COMPARISONS, COMPARISON), Operator.ADD: SUM, Operator.SUBTRACT: SUM,
     Operator.MULTIPLY: PRODUCT, Operator.DIVIDE: PRODUCT, Operator.FLOOR_DIVIDE: PRODUCT, Operator.MODULO: REMAINDER,
     Operator.NEGATE: UNARY, Operator.POWER: POWER,
 }  # fmt: skip
-"""Those that are not written as a call."""
+"""Precedence of the operators that are not written as calls."""
 
 Operand: TypeAlias = Callable[[str, Level], str]
-"""How an operand is written where an expression must hold together at least so tightly."""
+"""Formats an operand for a context of a given precedence level."""
 
 
 def literal(value: Value) -> str:
-    """A value as the text form writes it."""
+    """A value as a literal of the text form."""
     return _literal(value)[0]
 
 
 def written(node: Node, operand: Operand, level: Level = CHOICE) -> str:
-    """An operation as an expression.
+    """Format an operation as an expression.
 
     Args:
         node: The operation.
-        operand: How what it refers to is written.
-        level: How tightly it must hold together; looser expressions get brackets.
+        operand: Formatter of operands.
+        level: Precedence level of the context; looser expressions are parenthesized.
     """
     text, own = _written(node, operand)
     fits = own >= level if level is not IN_OR else own == OR or own >= NOT
@@ -48,7 +48,7 @@ def written(node: Node, operand: Operand, level: Level = CHOICE) -> str:
 
 
 def shown(name: str, nodes: Mapping[str, Node]) -> str:
-    """How a message calls a definition: by its name, or what it is if nobody named it; not too long."""
+    """A definition in a message: its name, or its abbreviated expression if it is anonymous."""
 
     def operand(other: str, level: Level, depth: int = 0) -> str:
         node = nodes.get(other)
@@ -114,7 +114,7 @@ _SIDES: Final[Mapping[Level, tuple[Level, Level]]] = {
     OR: (IN_OR, NOT), AND: (AND, NOT), COMPARISON: (SUM, SUM), SUM: (SUM, REMAINDER), REMAINDER: (UNARY, UNARY),
     PRODUCT: (PRODUCT, UNARY), POWER: (UNIT, UNIT),
 }  # fmt: skip
-"""How tightly the sides of an operator must hold together."""
+"""Precedence levels of the left and right operand contexts."""
 
 
 def _literal(value: Value) -> tuple[str, Level]:

@@ -1,4 +1,4 @@
-"""The functions of the language itself: what makes sequence operators and selectors, and what works on lists."""
+"""Built-in functions and names of the RASP text form."""
 
 from __future__ import annotations
 
@@ -22,100 +22,106 @@ if TYPE_CHECKING:
 LONGEST_LIST: Final = 20_000
 
 
-def _select(making: Terms, arguments: list[Any], call: trees.Call) -> Thing:
+def _select(elaborator: Terms, arguments: list[Any], call: trees.Call) -> Thing:
     key, query, how = arguments
-    names = making.sequence(key, call.arguments[0]), making.sequence(query, call.arguments[1])
+    names = elaborator.sequence(key, call.arguments[0]), elaborator.sequence(query, call.arguments[1])
     if isinstance(how, RelationThing):
-        return making.selector(core.Select(*names, how.operator))
+        return elaborator.selector(core.Select(*names, how.operator))
     if isinstance(how, list) and all(isinstance(pair, tuple) and len(pair) == 2 and is_value(pair) for pair in how):
-        return making.selector(core.SelectPairs(*names, tuple(how)))
-    raise making.mistake(
-        f"{described(how)} cannot say which keys are selected",
+        return elaborator.selector(core.SelectPairs(*names, tuple(how)))
+    raise elaborator.mistake(
+        f"expected a comparison or a list of (key, query) pairs, not {described(how)}",
         call.arguments[2],
-        "write a comparison, as in select(x, y, ==)",
+        "write for example select(x, y, ==)",
     )
 
 
-def _aggregate(making: Terms, arguments: list[Any], call: trees.Call) -> Thing:
+def _aggregate(elaborator: Terms, arguments: list[Any], call: trees.Call) -> Thing:
     selector, values, *rest = arguments
     if not isinstance(selector, SelectorThing):
-        hint = "what comes first in aggregate is made by select"
-        raise making.mistake(f"this is {described(selector)}, not a selector", call.arguments[0], hint)
+        hint = "the first argument of aggregate is a selector, as select returns"
+        raise elaborator.mistake(f"expected a selector, not {described(selector)}", call.arguments[0], hint)
     reduction = Reduction.MEAN
     if len(rest) == 2:
         if rest[1] not in list(Reduction):
-            raise making.mistake("the selected values become one by mean, max or min", call.arguments[3], 'write "max"')
+            raise elaborator.mistake("unknown reduction; expected mean, max or min", call.arguments[3], 'write "max"')
         reduction = Reduction(rest[1])
-    sequence = making.sequence(values, call.arguments[1])
-    default = making.sequence(rest[0], call.arguments[2]) if rest else making.add(core.Constant(0))
-    return making.made(core.Aggregate(selector.reference, sequence, default, reduction))
+    sequence = elaborator.sequence(values, call.arguments[1])
+    default = elaborator.sequence(rest[0], call.arguments[2]) if rest else elaborator.add(core.Constant(0))
+    return elaborator.made(core.Aggregate(selector.reference, sequence, default, reduction))
 
 
-def _width(making: Terms, arguments: list[Any], call: trees.Call) -> Thing:
+def _width(elaborator: Terms, arguments: list[Any], call: trees.Call) -> Thing:
     if not isinstance(arguments[0], SelectorThing):
         hint = "selector_width counts the keys that a selector selects"
-        raise making.mistake(f"this is {described(arguments[0])}, not a selector", call.arguments[0], hint)
-    return making.made(core.Width(arguments[0].reference))
+        raise elaborator.mistake(f"expected a selector, not {described(arguments[0])}", call.arguments[0], hint)
+    return elaborator.made(core.Width(arguments[0].reference))
 
 
 def _elementwise(operator: Operator) -> Callable[[Terms, list[Any], trees.Call], Thing]:
-    def call(making: Terms, arguments: list[Any], call: trees.Call) -> Thing:
-        return making.applied(operator, list(zip(arguments, call.arguments, strict=True)), call)
+    def call(elaborator: Terms, arguments: list[Any], call: trees.Call) -> Thing:
+        return elaborator.applied(operator, list(zip(arguments, call.arguments, strict=True)), call)
 
     return call
 
 
-def _table(making: Terms, arguments: list[Any], call: trees.Call) -> Thing:
+def _table(elaborator: Terms, arguments: list[Any], call: trees.Call) -> Thing:
     *operands, rows = arguments
     if not isinstance(rows, dict):
-        hint = 'write the rows as a dictionary, as in table(x, {"a": 1})'
-        raise making.mistake(f"this is {described(rows)}", call.arguments[-1], hint)
-    names = [making.sequence(operand, written) for operand, written in zip(operands, call.arguments, strict=False)]
-    return table(making, tuple(names), rows, call)
+        hint = 'write for example table(x, {"a": 1})'
+        raise elaborator.mistake(
+            f"expected the rows of the table as a dictionary, not {described(rows)}", call.arguments[-1], hint
+        )
+    names = [elaborator.sequence(operand, written) for operand, written in zip(operands, call.arguments, strict=False)]
+    return table(elaborator, tuple(names), rows, call)
 
 
-def table(making: Terms, names: tuple[str, ...], rows: dict[Any, Thing], at: trees.Expression) -> Thing:
-    """A table over sequence operators, from a dictionary."""
+def table(elaborator: Terms, names: tuple[str, ...], rows: dict[Any, Thing], at: trees.Expression) -> Thing:
+    """Emit a table over sequence operators, from a dictionary of its rows."""
     found: list[tuple[tuple[Value, ...], Value]] = []
-    for key, result in making.entries(rows):
+    for key, result in elaborator.entries(rows):
         values = (key,) if len(names) == 1 else key if isinstance(key, tuple) else ()
         if len(values) != len(names):
-            raise making.mistake(f"a row for {len(names)} operands begins with a tuple of so many values", at, "")
+            raise elaborator.mistake(
+                f"the key of a row for {len(names)} operands must be a tuple of {len(names)} values", at, ""
+            )
         if not is_value(result):
-            raise making.mistake(f"a table has values in its rows, not {described(result)}", at, "")
+            raise elaborator.mistake(f"the result of a table row must be a value, not {described(result)}", at, "")
         found.append((values, result))
-    return making.made(core.Table(names, tuple(found)))
+    return elaborator.made(core.Table(names, tuple(found)))
 
 
-def _constant(making: Terms, arguments: list[Any], call: trees.Call) -> Thing:
+def _constant(elaborator: Terms, arguments: list[Any], call: trees.Call) -> Thing:
     if not is_value(arguments[0]):
-        raise making.mistake(f"this is {described(arguments[0])}, not a value", call.arguments[0], "write a value")
-    return making.made(core.Constant(arguments[0]))
+        raise elaborator.mistake(f"expected a value, not {described(arguments[0])}", call.arguments[0], "write a value")
+    return elaborator.made(core.Constant(arguments[0]))
 
 
-def _zip(making: Terms, arguments: list[Any], call: trees.Call) -> Thing:
-    lists = [making.items(thing, written) for thing, written in zip(arguments, call.arguments, strict=True)]
+def _zip(elaborator: Terms, arguments: list[Any], call: trees.Call) -> Thing:
+    lists = [elaborator.items(argument, written) for argument, written in zip(arguments, call.arguments, strict=True)]
     return [tuple(entries) for entries in zip(*lists, strict=False)]
 
 
-def _enumerate(making: Terms, arguments: list[Any], call: trees.Call) -> Thing:
-    return list(enumerate(making.items(arguments[0], call.arguments[0])))
+def _enumerate(elaborator: Terms, arguments: list[Any], call: trees.Call) -> Thing:
+    return list(enumerate(elaborator.items(arguments[0], call.arguments[0])))
 
 
-def _len(making: Terms, arguments: list[Any], call: trees.Call) -> Thing:
-    return len(making.items(arguments[0], call.arguments[0]))
+def _len(elaborator: Terms, arguments: list[Any], call: trees.Call) -> Thing:
+    return len(elaborator.items(arguments[0], call.arguments[0]))
 
 
-def _range(making: Terms, arguments: list[Any], call: trees.Call) -> Thing:
+def _range(elaborator: Terms, arguments: list[Any], call: trees.Call) -> Thing:
     for argument, written in zip(arguments, call.arguments, strict=True):
         if not isinstance(argument, int):
-            raise making.mistake(f"this is {described(argument)}, but range takes integers", written, "as in range(3)")
+            raise elaborator.mistake(
+                f"range takes integers, not {described(argument)}", written, "write for example range(3)"
+            )
     try:
         numbers = range(*arguments)
     except ValueError:
-        raise making.mistake("the step of a range cannot be 0", call, "write range(first, end, 1)") from None
+        raise elaborator.mistake("the step of a range cannot be 0", call, "write range(first, end, 1)") from None
     if len(numbers) > LONGEST_LIST:
-        raise making.mistake(f"a list has at most {LONGEST_LIST:,} entries", call, "")
+        raise elaborator.mistake(f"a list has at most {LONGEST_LIST:,} entries", call, "")
     return list(numbers)
 
 
@@ -141,19 +147,19 @@ PRIMITIVES: Final = {
 }
 
 
-def given(making: Terms, name: str) -> Thing | None:
-    """What a name stands for that every text may use; None if it is none of those."""
+def given(elaborator: Terms, name: str) -> Thing | None:
+    """The value of a built-in name; None if the name is not built in."""
     match name:
         case "tokens":
-            return making.made(core.Tokens())
+            return elaborator.made(core.Tokens())
         case "tokens_str" | "tokens_int" | "tokens_float" | "tokens_bool":
-            return making.letters(name.removeprefix("tokens_"))
+            return elaborator.letters(name.removeprefix("tokens_"))
         case "indices":
-            return making.made(core.Indices())
+            return elaborator.made(core.Indices())
         case "length":
-            return making.made(core.Length())
+            return elaborator.made(core.Length())
         case "full_s" | "no_s":
-            return making.selector(core.SelectAll(name == "full_s"))
+            return elaborator.selector(core.SelectAll(name == "full_s"))
         case _:
             return PRIMITIVES.get(name)
 

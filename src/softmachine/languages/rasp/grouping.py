@@ -1,8 +1,8 @@
-"""Aggregates over long inputs without looking at every pair of positions: keys in groups, with sums up to each.
+"""Grouped aggregation for long inputs: keys with equal values form groups with prefix sums.
 
-What a selector asks of a key is the same for keys that are alike, and where it asks for an equality only one group can
-fit. So a query looks up its groups, and in each the positions that it may see, by bisection. `evaluate` uses this for
-long inputs; it is right because it computes what the definition says, and a test compares the two.
+A selector treats equal keys alike, and an equality test matches only one group. A query therefore looks up its matching
+groups and finds the visible positions in each by bisection, without comparing every pair of positions. The result is
+that of the definition; a test compares the two.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from softmachine.languages.rasp.core import UNDEFINED, Node, Operator, Reduction
 from softmachine.languages.rasp.values import Number, Result, aggregated, apply, identity, is_number, plain
 
 MOST_GROUPS: Final = 64
-"""Keys that are compared otherwise than by equality may have so many different values."""
+"""Maximal number of different values of keys that are compared other than by equality."""
 POSITIONAL: Final = (Operator.EQUAL, Operator.LESS, Operator.AT_MOST, Operator.GREATER, Operator.AT_LEAST)
 
 Atom = core.Select | core.SelectPairs
@@ -28,16 +28,16 @@ Columns = Mapping[str, Sequence[Result]]
 
 @dataclass
 class _Group:
-    """Keys that are alike, in the order of their positions.
+    """Equal keys, in order of position.
 
     Args:
-        positions: Where they are.
-        values: What is aggregated there.
-        sums: The sum of the numbers before each.
-        numbers: How many numbers there are before each.
-        changes: For each, the last of them up to it whose value is not that of the one before.
-        largest: Numbers that stand for those up to each when the largest is wanted.
-        smallest: The same for the smallest.
+        positions: The positions of the keys.
+        values: The aggregated values at these positions.
+        sums: Prefix sums of the numeric values.
+        numbers: Prefix counts of the numeric values.
+        changes: For each entry, the index of the last entry up to it whose value differs from its predecessor's.
+        largest: For each prefix, values that represent it in a maximum.
+        smallest: For each prefix, values that represent it in a minimum.
     """
 
     positions: list[int] = field(default_factory=list)
@@ -49,7 +49,7 @@ class _Group:
     smallest: list[tuple[Number, ...]] = field(default_factory=lambda: [()])
 
     def add(self, position: int, value: Result) -> None:
-        """One more key, after the others."""
+        """Append a key."""
         alike = bool(self.values) and identity(self.values[-1]) == identity(value)
         self.changes.append(self.changes[-1] if alike else len(self.values))
         self.positions.append(position)
@@ -61,21 +61,21 @@ class _Group:
         self.smallest.append(_representing((*self.smallest[-1], *more), min))
 
     def representing(self, reduction: Reduction, first: int, end: int) -> Sequence[Result]:
-        """Values of which the same one is the largest or smallest as of all from one to before another."""
+        """Values with the same maximum or minimum as the entries from ``first`` to before ``end``."""
         if first or self.numbers[end] < end:
             return self.values[first:end]
         return (self.largest if reduction is Reduction.LARGEST else self.smallest)[end]
 
 
 def _representing(values: tuple[Number, ...], best: Callable[..., Number]) -> tuple[Number, ...]:
-    """The best, and a number beside it if it is a Boolean, since it matters whether all of them are."""
+    """The best value and, if it is a Boolean, a number among the values: the result is Boolean only if all are."""
     found = best(values, default=None)
     others = [value for value in values if isinstance(found, bool) and not isinstance(value, bool)]
     return () if found is None else (found, *others[:1])
 
 
 def conjunction(selector: Selector, nodes: Mapping[str, Node]) -> list[Atom] | None:
-    """The comparisons that a selector joins by `and`; None if it is anything else."""
+    """The conjuncts of a selector; None if it is not a conjunction of comparisons."""
     match selector:
         case core.Select() | core.SelectPairs():
             return [selector]
@@ -91,13 +91,13 @@ def conjunction(selector: Selector, nodes: Mapping[str, Node]) -> list[Atom] | N
 def grouped(
     selector: Selector, nodes: Mapping[str, Node], columns: Columns, values: Sequence[Result], causal: bool
 ) -> Grouped | None:
-    """The keys of a selector in groups; None where only looking at every pair of positions helps.
+    """Group the keys of a selector; None if the selector has to compare every pair of positions.
 
     Args:
         selector: The selector.
         nodes: The operations by name.
         columns: The values of the sequence operators, at all positions.
-        values: What is aggregated.
+        values: The values to aggregate.
         causal: Whether a query sees only keys up to itself.
     """
     atoms = conjunction(selector, nodes)
@@ -111,7 +111,7 @@ def grouped(
 
 
 class Grouped:
-    """The keys of a selector in groups, with the values that are aggregated (see `grouped`)."""
+    """The grouped keys of a selector, with the values to aggregate."""
 
     def __init__(
         self, atoms: Sequence[Atom], nodes: Mapping[str, Node], columns: Columns, values: Sequence[Result], causal: bool
@@ -129,7 +129,7 @@ class Grouped:
 
     @property
     def feasible(self) -> bool:
-        """Whether no query has to look at very many groups, and everything can be compared."""
+        """Whether no query matches too many groups and all comparisons are defined."""
         queries = [column for atom in self.positional for column in self.columns[atom.query]]
         few = max(map(len, self.groups.values()), default=0) <= MOST_GROUPS
         return few and all(map(is_number, queries)) and self._comparable()
@@ -147,7 +147,7 @@ class Grouped:
         return True
 
     def selected(self, i: int) -> list[tuple[_Group, int, int]]:
-        """The keys that the query at i selects: parts of groups, from one entry to before another."""
+        """The keys that the query at position i selects, as slices (group, first, end)."""
         low, high = 0, i + 1 if self.causal else self.length
         for atom in self.positional:
             low, high = _narrowed(atom.comparison, self.columns[atom.query][i], low, high)
@@ -157,23 +157,23 @@ class Grouped:
         return [(group, first, end) for group, first, end in spans if first < end]
 
     def _fit(self, i: int) -> list[_Group]:
-        wanted = tuple(self.columns[atom.query][i] for atom in self.equal)
-        asked = tuple(self.columns[atom.query][i] for atom in self.others)
-        key = wanted, identity(asked)
+        fixed = tuple(self.columns[atom.query][i] for atom in self.equal)
+        queries = tuple(self.columns[atom.query][i] for atom in self.others)
+        key = fixed, identity(queries)
         if key not in self._fitting:
-            entries = self.groups.get(wanted, {}).values()
-            self._fitting[key] = [group for free, group in entries if self._fulfils(free, asked)]
+            entries = self.groups.get(fixed, {}).values()
+            self._fitting[key] = [group for free, group in entries if self._fulfils(free, queries)]
         return self._fitting[key]
 
-    def _fulfils(self, free: tuple[Result, ...], asked: tuple[Result, ...]) -> bool:
-        return all(test(key, query) is True for test, key, query in zip(self.tests, free, asked, strict=True))
+    def _fulfils(self, free: tuple[Result, ...], queries: tuple[Result, ...]) -> bool:
+        return all(test(key, query) is True for test, key, query in zip(self.tests, free, queries, strict=True))
 
     def width(self, i: int) -> int:
-        """How many keys the query at i selects."""
+        """The number of keys that the query at position i selects."""
         return sum(end - first for _, first, end in self.selected(i))
 
     def aggregate(self, i: int, reduction: Reduction, default: Result) -> Result:
-        """What an aggregate makes of what the query at i selects."""
+        """The value of an aggregate for the query at position i."""
         spans = self.selected(i)
         if not spans:
             return default
@@ -192,7 +192,7 @@ class Grouped:
 def _sorted_out(
     atoms: Sequence[Atom], nodes: Mapping[str, Node]
 ) -> tuple[list[core.Select], list[core.Select], list[Atom]]:
-    """Comparisons of positions, equalities, and others."""
+    """Classify conjuncts: comparisons with the position, equalities, and others."""
     comparing = [atom for atom in atoms if isinstance(atom, core.Select)]
     positional = [
         atom for atom in comparing if isinstance(nodes[atom.key], core.Indices) and atom.comparison in POSITIONAL
@@ -202,7 +202,7 @@ def _sorted_out(
 
 
 def _narrowed(comparison: Operator, query: Result, low: int, high: int) -> tuple[int, int]:
-    """The positions j from low to before high for which j compares so with a query."""
+    """The subrange of positions low ≤ j < high for which the comparison of j with the query holds."""
     if not is_number(query):
         return low, low
     match comparison:

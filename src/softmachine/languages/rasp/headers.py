@@ -1,4 +1,4 @@
-"""What comments at the beginning of a text say about a program, where other tools see nothing but comments."""
+"""Header comments of a RASP text (``# alphabet: a b``), which other tools ignore as comments."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Word:
 
 @dataclass(frozen=True)
 class Header:
-    """One line: its words, which line it is, and what stands after the colon."""
+    """One header line: its words, its line number, and the text after the colon."""
 
     words: tuple[Word, ...] = ()
     line: int = 1
@@ -36,7 +36,7 @@ class Header:
 
 @dataclass(frozen=True)
 class Headers:
-    """What the first comments say, by keyword."""
+    """The headers of a text, by keyword."""
 
     found: Mapping[str, Header] = field(default_factory=dict)
 
@@ -44,25 +44,25 @@ class Headers:
         return keyword in self.found
 
     def words(self, keyword: str) -> tuple[str, ...]:
-        """The words of a header, without quotes; none if it is not there."""
+        """The unquoted words of a header; empty if the header is missing."""
         header = self.found.get(keyword, Header())
         return tuple(_plain(word, header.line) for word in header.words)
 
     def one(self, keyword: str) -> str | None:
-        """The one word of a header, if it is there."""
+        """The only word of a header, or None if the header is missing."""
         words = self.words(keyword)
         if keyword in self.found and len(words) != 1:
             header = self.found[keyword]
-            message = f"{keyword!r} is followed by one word, not {len(words)}"
-            raise Mistake(message, header.line, 1, f"write a line like: # {keyword}: x")
+            message = f"header {keyword!r} takes one word, not {len(words)}"
+            raise Mistake(message, header.line, 1, f"write for example: # {keyword}: x")
         return words[0] if words else None
 
 
 def read_headers(lines: Sequence[str]) -> Headers:
-    """The headers of a text: comments before anything else.
+    """Parse the headers of a text: the comments before the first statement.
 
     Raises:
-        Mistake: If one is there twice.
+        Mistake: If a header occurs twice.
     """
     found: dict[str, Header] = {}
     for number, line in enumerate(lines, start=1):
@@ -74,9 +74,9 @@ def read_headers(lines: Sequence[str]) -> Headers:
         keyword = match[1] or match[3]
         words = tuple(Word(word[0], match.start(2) + word.start() + 1) for word in WORD.finditer(match[2] or ""))
         if keyword == "output" and not (len(words) == 1 and NAME.fullmatch(words[0].text)):
-            continue  # a sentence about what comes out
+            continue  # an ordinary comment, not an identifier
         if keyword in found:
-            raise Mistake(f"there is already a line '# {keyword}'", number, 1, "one of them is enough")
+            raise Mistake(f"duplicate header '# {keyword}'", number, 1, "remove one of them")
         found[keyword] = Header(words, number, match[2] or "")
     return Headers(found)
 
@@ -92,10 +92,10 @@ def _plain(word: Word, line: int) -> str:
         return word.text
     inner = unquote(word.text)
     if inner is None:
-        raise Mistake("this is not a symbol in quotes", line, word.column, r"a quote is written \" and a backslash \\")
+        raise Mistake("invalid quoted symbol", line, word.column, r"write a quote as \" and a backslash as \\")
     return inner
 
 
 def _is_plain(word: str) -> bool:
-    """Whether a word can stand in a line as it is."""
+    """Whether a word can be written in a header without quotes."""
     return bool(word) and word.isprintable() and " " not in word and (word[0] not in "'\"" or len(word) == 1)

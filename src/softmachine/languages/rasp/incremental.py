@@ -1,4 +1,4 @@
-"""Causal RASP programs, letter by letter: what is known of earlier positions stays, so a letter takes linear time."""
+"""Streaming interpreter of causal RASP programs, in linear time per letter, and autoregressive generation."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from softmachine.support.errors import StuckError, UsageError
 
 
 class Reading:
-    """A causal program and what it says at each position, as far as the input has been read.
+    """Evaluates a program on an input that arrives letter by letter.
 
-    Programs that look ahead, or have loops, are run again whenever something is read: how many turns a loop takes is
-    decided by all positions together.
+    Programs that are not causal or have loops are re-run on every new letter: the number of iterations of a loop
+    depends on all positions.
 
     Args:
         program: The program.
@@ -40,16 +40,16 @@ class Reading:
         self._again = loops or not program.causal
 
     def read(self, letters: Iterable[str]) -> Result:
-        """Read more letters; the output at the last of them.
+        """Read more letters; returns the output at the last of them.
 
         Raises:
-            InputError: If one is not in the alphabet.
-            StuckError: If a loop does not end; or if there is no letter yet.
+            InputError: If a letter is not in the alphabet.
+            StuckError: If a loop does not end, or if the input is still empty.
         """
         new = self.program.word(tuple(letters))
         self._letters += new
         if not self._letters:
-            raise StuckError(f"{self.program.name!r} has read nothing, so there is no last position")
+            raise StuckError(f"{self.program.name!r} has no output on the empty input: there is no last position")
         if self._again:
             return run(self.program, self._letters)[-1]
         for letter in new:
@@ -58,7 +58,7 @@ class Reading:
         return self._values[self.program.output][-1]
 
     def _read(self, letter: str) -> None:
-        """All definitions at one more position."""
+        """Evaluate all definitions at one more position."""
         rows: dict[str, Row] = {}
         for name, node in self.program.nodes.items():
             match node:
@@ -102,7 +102,7 @@ class Reading:
                 return combined(node.operator, [rows[part] for part in node.selectors], range(self._at + 1))
             case core.SelectAll():
                 return list(range(self._at + 1)) if node.selected else []
-        raise AssertionError(f"{node!r} is no selector")
+        raise AssertionError(f"{node!r} is not a selector")
 
     def _compared(self, node: core.Select | core.SelectPairs, test: Callable[[Result, Result], Result]) -> Row:
         query = self._values[node.query][-1]
@@ -112,11 +112,11 @@ class Reading:
 
 @dataclass(frozen=True)
 class Generation:
-    """What a program wrote that feeds on its own output.
+    """The result of an autoregressive run.
 
     Args:
-        letters: What it appended to its input; the stop symbol is not among it.
-        stopped: Whether it said its stop symbol; otherwise it ran into the limit of steps.
+        letters: The letters appended to the input, without the stop symbol.
+        stopped: Whether the program emitted its stop symbol; otherwise the step limit was reached.
     """
 
     letters: tuple[str, ...]
@@ -124,29 +124,31 @@ class Generation:
 
 
 def generate(program: Program, word: str | Iterable[str], max_steps: int = 1000) -> Generation:
-    """Append the output at the last position to the input, again and again, until it is the stop symbol.
+    """Run a program autoregressively: append the output at the last position until it is the stop symbol.
 
     Raises:
         UsageError: If the program has no stop symbol.
-        StuckError: If the output is undefined; or if the input is empty, where there is no last position.
+        StuckError: If the output is undefined, or if the input is empty.
         InputError: If a symbol of the word is not in the alphabet.
     """
     if program.stop is None:
         raise UsageError(
-            f"{program.name!r} has no stop symbol, so it does not feed on its own output",
-            hint="write a line like: # stop: $",
+            f"{program.name!r} has no stop symbol, so it cannot run autoregressively",
+            hint="add a line: # stop: $",
         )
     letters = program.word(word)
     if not letters:
-        raise StuckError(f"{program.name!r} reads what to write at the last position, and the empty word has none")
+        raise StuckError(
+            f"{program.name!r} cannot start from the empty word: the next letter is the output at the last position"
+        )
     written: list[str] = []
     reading = Reading(program)
     new: Iterable[str] = letters
     while len(written) < max_steps:
-        said = reading.read(new)
-        symbol = None if isinstance(said, Undefined) else program.symbol_of(said)
+        output = reading.read(new)
+        symbol = None if isinstance(output, Undefined) else program.symbol_of(output)
         if symbol is None:
-            raise StuckError(f"what {program.name!r} says after {len(written)} steps is undefined")
+            raise StuckError(f"the output of {program.name!r} after {len(written)} steps is undefined")
         if symbol == program.stop:
             return Generation(tuple(written), stopped=True)
         written.append(symbol)

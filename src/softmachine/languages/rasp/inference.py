@@ -1,7 +1,7 @@
-"""The type of every sequence operator, or what is wrong with it.
+"""Type inference of RASP programs.
 
-Where an operation has finitely many cases they are tried, all of them; numbers that grow with the length have ranges.
-A type is never wrong: what the interpreter computes is a value of it, or undefined where the type is *partial*.
+Operations on finite domains are enumerated; numbers that grow with the length have ranges. Types are sound: the
+interpreter's result is a value of the type, or undefined where the type is *partial*.
 """
 
 from __future__ import annotations
@@ -38,19 +38,19 @@ from softmachine.languages.text.problems import Problem
 
 BOOLEAN: Final = Finite((False, True))
 MOST_ROUNDS: Final = 64
-"""Types of the variables of a loop are widened so often at most."""
+"""Maximal number of rounds of widening for the variables of a loop."""
 LOGIC: Final = (Operator.AND, Operator.OR, Operator.NOT, Operator.INDICATOR)
 
 
 def infer(
     definitions: Sequence[Definition], letters: Sequence[Value], causal: bool
 ) -> tuple[dict[str, Type], list[Problem]]:
-    """The types of all sequence operators, also those inside of loops, and everything that is wrong with them.
+    """The types of all sequence operators, including those inside loops, and all type errors.
 
     Args:
-        definitions: The operations; their shape is known to be right.
-        letters: What the input may be.
-        causal: Whether only keys up to the query are seen.
+        definitions: The operations, which must be structurally valid.
+        letters: The values of the input letters.
+        causal: Whether only keys up to the query are visible.
     """
     inference = Inference(letters, causal)
     inference.infer(definitions)
@@ -58,7 +58,7 @@ def infer(
 
 
 class Inference:
-    """Infers the types of definitions one by one, and collects what is wrong."""
+    """Infers the types of definitions incrementally and collects type errors."""
 
     def __init__(self, letters: Sequence[Value], causal: bool) -> None:
         self.letters = letters
@@ -70,7 +70,7 @@ class Inference:
         self.selection = Selection(self.nodes, self.types, causal)
 
     def infer(self, definitions: Iterable[Definition]) -> None:
-        """Infer the types of definitions, after those before them."""
+        """Infer the types of further definitions."""
         for definition in definitions:
             self.nodes[definition.name] = definition.node
             self._one(definition)
@@ -80,7 +80,7 @@ class Inference:
         selector = isinstance(node, core.Selector)
         (self.facts if selector else self.types)[name] = None
         if any(self.types.get(used, ...) is None or self.facts.get(used, ...) is None for used in core.operands(node)):
-            return  # which was reported there
+            return  # the error was reported at the operand
         try:
             if isinstance(node, core.Selector):
                 self.facts[name] = self.selection.facts(node, self.facts)
@@ -133,7 +133,7 @@ class Inference:
     def _enumerated(
         self, names: Sequence[str], found: Sequence[Type], result: Callable[[tuple[Value, ...]], Result]
     ) -> Finite | None:
-        """All results of finitely many cases; None if there are more, or too many."""
+        """The type of all results over finite domains; None if a domain is infinite or there are too many cases."""
         distinct_names = list(dict.fromkeys(names))
         types = dict(zip(names, found, strict=True))
         choices = [entry.values for entry in types.values() if isinstance(entry, Finite)]
@@ -144,7 +144,7 @@ class Inference:
         partial = any(entry.partial for entry in found) or UNDEFINED in results
         values = distinct([value for value in results if not isinstance(value, Undefined)])
         if any(not -LARGEST_COEFFICIENT <= value <= LARGEST_COEFFICIENT for value in values if is_number(value)):
-            raise Mismatch("a number becomes too large here; use smaller ones")
+            raise Mismatch("a number may become too large; use smaller numbers")
         return Finite(values, partial) if len(values) <= MOST_VALUES else None
 
     def _choose(self, node: core.Apply, then: Type, condition: Type, otherwise: Type) -> Type:
@@ -162,7 +162,7 @@ class Inference:
         return replace(result, partial=result.partial or partial)
 
     def _unbounded(self, node: core.Apply, found: Sequence[Type]) -> Type:
-        """Of operands among which there is a number that grows with the length, or too many cases."""
+        """The type of an operation with an operand that grows with the length, or with too many cases to enumerate."""
         partial = any(entry.partial for entry in found)
         if node.operator in core.COMPARISONS:
             return replace(BOOLEAN, partial=partial or self._incomparable(node, found))
@@ -179,7 +179,7 @@ class Inference:
         return result.typed(partial or undefined)
 
     def _incomparable(self, node: core.Apply, found: Sequence[Type]) -> bool:
-        """Whether some values cannot be compared with numbers that grow; a `Mismatch` if none can."""
+        """Whether some operand values are not comparable; raises a `Mismatch` if none are."""
         samples = [entry.values if isinstance(entry, Finite) else (0,) for entry in found]
         results = [apply(node.operator, case) for case in product(*samples)]
         if results and all(result is UNDEFINED for result in results):
@@ -187,15 +187,15 @@ class Inference:
         return UNDEFINED in results
 
     def _numbers(self, name: str) -> Range:
-        """The range of an operand that must be a number."""
+        """The range of a numeric operand."""
         found = self._type(name)
         limits = range_of(found)
         if limits is None:
-            raise Mismatch(f"a number is needed, but {self._is(name)}")
+            raise Mismatch(f"expected a number, but {self._is(name)}")
         return limits
 
     def _counted(self, node: core.Apply) -> tuple[Range, bool] | None:
-        """The integer that an average is made to, if it is (see `counting`)."""
+        """The range of an integer count expressed as a mean; None for other operations."""
         if counted(node, self.nodes):
             return Range(ONE, LENGTH), False
         mean_of = summed(node, self.nodes, self.causal)
@@ -213,7 +213,7 @@ class Inference:
             tried = Finite(distinct(list(results.values())), partial=True)
         if not tried.values and node.rows and all(not isinstance(entry, Finite) or entry.values for entry in found):
             operands = " and ".join(self._is(name) for name in node.operands)
-            raise Mismatch(f"no row of the table fits: {operands}")
+            raise Mismatch(f"no row of the table matches: {operands}")
         return tried
 
     # Aggregates
@@ -242,7 +242,7 @@ class Inference:
         return replace(result, partial=result.partial or facts.partial)
 
     def _reduced(self, node: core.Aggregate, values: Type) -> Type:
-        """What comes of several values that may differ."""
+        """The type of an aggregate of several values that may differ."""
         limits = range_of(values)
         if limits is not None:
             if node.reduction is Reduction.MEAN:
@@ -255,9 +255,7 @@ class Inference:
             )
         assert isinstance(values, Finite)
         if sum(map(is_number, values.values)) > 1 and node.reduction is Reduction.MEAN:
-            raise Mismatch(
-                f"{self._is(node.values)}: a mean of several of these is of numbers only, or of symbols only"
-            )
+            raise Mismatch(f"{self._is(node.values)}: a mean is taken of numbers only, or of symbols only")
         return replace(values, partial=True)
 
     def _width(self, node: core.Width) -> Type:
@@ -270,7 +268,7 @@ class Inference:
     # Loops
 
     def _repeat(self, node: core.Repeat) -> Type:
-        """The types that the variables have after any number of turns: found by widening until nothing changes."""
+        """The types of the variables after any number of iterations: a fixpoint found by widening."""
         if all(self.types.get(name) for name, _ in node.variables) and node.result in self.types:
             return self._type(node.result)  # another variable of the same loop
         starts = [self._type(start) for _, start in node.variables]
@@ -285,7 +283,7 @@ class Inference:
         raise Mismatch(UNENDING)
 
     def _turn(self, node: core.Repeat, types: Sequence[Type]) -> list[Type]:
-        """The types of the variables after a turn that begins with these."""
+        """The types of the variables after one iteration from the given types."""
         self.types.update({name: found for (name, _), found in zip(node.variables, types, strict=True)})
         reported = len(self.problems)
         self.infer(node.body)
@@ -294,14 +292,14 @@ class Inference:
         return [self._type(name) for name in node.following]
 
     def _narrow(self, node: core.Repeat, starts: list[Type], following: list[Type], types: list[Type]) -> None:
-        """Take back what was widened too far, if what is left is still what every turn keeps to."""
+        """Narrow the widened types by one descending iteration, if the result is still invariant."""
         narrow = [united(start, new) for start, new in zip(starts, following, strict=True)]
         after = self._turn(node, narrow)
         kept = [united(old, new) for old, new in zip(narrow, after, strict=True)]
         if kept != narrow:
             self._turn(node, types)
 
-    # Words for messages
+    # Formatting of messages
 
     def _shown(self, name: str) -> str:
         return shown(name, self.nodes)
@@ -311,7 +309,7 @@ class Inference:
         return text if text == found else f"{text} is {found}"
 
     def _never(self, node: core.Apply, found: Sequence[Type]) -> str:
-        """Why an operation has no value whatever its operands are."""
+        """The message for an operation that is undefined for all operand values."""
         sign = repr(node.operator.value)
         if node.operator in core.COMPARISONS:
             return f"{sign} cannot compare {' with '.join(map(self._described, node.operands))}"
@@ -327,4 +325,4 @@ class Inference:
 
 
 class _Reported(Mismatch):
-    """Something inside does not fit, and was reported."""
+    """A type error inside the loop body that was already reported."""

@@ -1,4 +1,4 @@
-"""RASP as text, the form that ``syntax.parse`` reads."""
+"""Printer of RASP programs: the text form, and an HTML table."""
 
 from __future__ import annotations
 
@@ -26,9 +26,8 @@ def written_text(program: Program, *, readable: bool) -> str:
 
     Args:
         program: The program.
-        readable: Whether operations that nobody named stand where they are used, if that is one place. A text that is
-            read makes them in one order (see `canonical`), so a program that has them in another comes back only if
-            every operation has a line of its own.
+        readable: Whether anonymous operations with one use are inlined. Parsing creates anonymous operations in
+            canonical order, so a program in another order round-trips only with one line per operation.
     """
     printer = _Printer(program.definitions, program.output, readable)
     return "\n".join([*_headers(program, exact=not readable), *printer.lines()]) + "\n"
@@ -52,14 +51,14 @@ def _headers(program: Program, *, exact: bool) -> Iterator[str]:
 
 
 class _Printer:
-    """Statements for definitions.
+    """Prints definitions as statements.
 
     Args:
-        definitions: What is to be written.
-        output: What is never written where it is used.
-        readable: Whether what nobody named is written where it is used; otherwise everything has a line of its own.
-        inlined: What is written where it is used of what is defined around.
-        used: What is used after the definitions.
+        definitions: The definitions.
+        output: The output, which is never inlined.
+        readable: Whether anonymous operations are inlined; otherwise every operation has a line of its own.
+        inlined: Inlined operations of the enclosing scope.
+        used: Names used after the definitions.
     """
 
     def __init__(
@@ -90,7 +89,7 @@ class _Printer:
                 depths[name] = depth
 
     def lines(self) -> Iterator[str]:
-        """A statement for each definition that is not written where it is used; loops before they are used."""
+        """One statement per definition that is not inlined; loops precede their first use."""
         for definition in self.definitions:
             if isinstance(definition.node, core.Repeat):
                 yield from self._loop(definition.node)
@@ -98,12 +97,12 @@ class _Printer:
                 yield self.statement(definition)
 
     def statement(self, definition: Definition) -> str:
-        """One definition."""
+        """The statement of a definition."""
         text = self._written(definition.node, CHOICE)
         return f"{definition.name} = {f'constant({text})' if isinstance(definition.node, core.Constant) else text};"
 
     def _loop(self, node: core.Repeat) -> Iterator[str]:
-        """A loop, unless it was written for another of its variables."""
+        """The statement of a loop, unless it was printed for another of its variables."""
         loop = distinguished(replace(node, result=""))
         if loop in self._loops:
             return
@@ -125,11 +124,11 @@ class _Printer:
 
 
 EVERYWHERE: Final = (core.Constant, core.Tokens, core.Indices, core.Length, core.SelectAll, core.Repeat)
-"""What is written wherever it is used."""
+"""Operations that are inlined at every use."""
 
 
 def _mentions(node: Node) -> tuple[str, ...]:
-    """What an operation refers to, as often as it is written."""
+    """The names that an operation references, with multiplicity."""
     if isinstance(node, core.Repeat):
         inside = [name for step in node.body for name in _mentions(step.node)]
         return (*(start for _, start in node.variables), *inside, *node.following)
@@ -137,7 +136,7 @@ def _mentions(node: Node) -> tuple[str, ...]:
 
 
 def program_table(program: Program) -> str:
-    """A table of the program's sequence operators: a row each, with its type and its definition."""
+    """HTML table of the program: one row per definition, with its type."""
     readable = _Printer(program.definitions, program.output, readable=True)
     rows = "".join(
         f"<tr><th>{escape(entry.name)}{' <small>output</small>' if entry.name == program.output else ''}</th>"

@@ -1,4 +1,4 @@
-"""RASP programs, as immutable, validated data."""
+"""RASP programs as immutable, validated data."""
 
 from __future__ import annotations
 
@@ -19,26 +19,28 @@ from softmachine.languages.source import OfWords, name_problems
 from softmachine.languages.text.problems import Problem, invalid
 from softmachine.support.errors import Place
 
-CAUSAL_LENGTH: Final = "the program is causal, so length is the number of letters up to each position, not of all"
+CAUSAL_LENGTH: Final = (
+    "the program is causal, so length is the number of letters up to each position, not of the whole input"
+)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Program(OfWords):
-    """A RASP program: sequence operators and selectors, one after the other, and the one that is the output.
+    """A RASP program: a list of sequence operators and selectors, one of which is the output.
 
     Args:
-        name: What people call it.
-        alphabet: The letters an input may have.
-        letters: What `Tokens` is at each of these letters; by default the letter itself.
-        definitions: The operations, in the order in which they are computed.
-        output: The sequence operator that is the result.
-        causal: Whether selectors see only keys up to the query, so that a decoder can run it.
-        stop: With which output a program that feeds on its own output is done; None if it does not.
-        example: The input that it suggests.
-        notes: What people should know who read it from a text.
-        place: Where it comes from, if it comes from a text,
-        output_place: where its output is defined there, and
-        lines: the text, for messages.
+        name: Display name.
+        alphabet: The input letters.
+        letters: The value of `Tokens` for each letter; by default the letter itself.
+        definitions: The operations, in evaluation order.
+        output: The name of the output sequence operator.
+        causal: Whether selectors see only keys up to the query, so that a decoder can run the program.
+        stop: The output that ends an autoregressive run; None if the program is not autoregressive.
+        example: The suggested input.
+        notes: Remarks for users, such as parts of the text that were ignored.
+        place: The origin of the program, if it was parsed from text.
+        output_place: The place of the output definition, for messages.
+        lines: The lines of the text, for messages.
     """
 
     language: ClassVar[str] = "rasp"
@@ -72,7 +74,7 @@ class Program(OfWords):
             problems += self._scratchpad_problems(types[self.output], output_place)
         if problems:
             raise invalid(f"RASP program {self.name!r}", problems, self.place, lines)
-        # What a cached property does, only earlier.
+        # Fills the cached property eagerly.
         self.__dict__["types"] = types
         if self.causal and CAUSAL_LENGTH not in self.notes and self._reads_length:
             object.__setattr__(self, "notes", (*self.notes, CAUSAL_LENGTH))
@@ -85,30 +87,30 @@ class Program(OfWords):
 
     def _problems(self) -> Iterator[Problem]:
         if self.stop is not None and not self.causal:
-            yield Problem("only a causal program can feed on its own output; write a line: # causal")
+            yield Problem("only a causal program can have a stop symbol; add a line: # causal")
         for letter in self.example:
             if letter not in self.alphabet:
                 yield Problem(f"letter {letter!r} of the suggested input is not in the alphabet")
 
     def _scratchpad_problems(self, output: Type, place: Place | None) -> Iterator[Problem]:
-        """What a program that feeds on its own output says must be letters, or that it stops."""
+        """The output of an autoregressive program must be a letter or the stop symbol."""
         if self.stop is None:
             return
-        said = f"what a program says that feeds on its own output is a letter or {self.stop!r}"
+        rule = f"with a stop symbol, every output must be a letter or {self.stop!r}"
         if not isinstance(output, Finite):
-            yield Problem(f"{said}, but the output is {output}", place)
+            yield Problem(f"{rule}, but the output is {output}", place)
             return
         for value in output.values:
             if self.symbol_of(value) is None:
-                yield Problem(f"{said}, but the output may be {literal(value)}", place)
+                yield Problem(f"{rule}, but the output may be {literal(value)}", place)
 
     @property
     def default_input(self) -> tuple[str, ...]:
-        """The input that it suggests."""
+        """The suggested input."""
         return self.example
 
     def letter_of(self, item: Any) -> Any:
-        """The letter that stands for a value; a string, or what no letter stands for, is returned unchanged."""
+        """The letter for a value; strings, and values without a letter, are returned unchanged."""
         if isinstance(item, str):
             return item
         pairs = zip(self.alphabet, self.letters, strict=True)
@@ -121,11 +123,11 @@ class Program(OfWords):
 
     @cached_property
     def types(self) -> Mapping[str, Type]:
-        """The type of every sequence operator, in the order of the definitions; also of those inside of loops."""
-        raise AssertionError("types are found when a program is made")
+        """The type of every sequence operator in order of definition, including those inside loops."""
+        raise AssertionError("__post_init__ sets the types")
 
     def symbol_of(self, value: Value) -> str | None:
-        """The letter, or the stop symbol, that an output stands for when a program feeds on it; None if for none."""
+        """The letter or stop symbol that an autoregressive run appends for an output value; None if there is none."""
         for letter, meant in zip(self.alphabet, self.letters, strict=True):
             if same(value, meant):
                 return letter
@@ -133,7 +135,7 @@ class Program(OfWords):
         return written if written == self.stop or written in self.alphabet else None
 
     def spell(self, values: Iterable[Result]) -> str:
-        """Values of the output as text: joined if it always is one character, otherwise with blanks between."""
+        """Output values as text: concatenated if every possible value is one character, else separated by spaces."""
         written = [spelled(value) for value in values]
         output = self.types[self.output]
         possible = map(spelled, output.values) if isinstance(output, Finite) else ["any number"]
@@ -151,20 +153,20 @@ class Program(OfWords):
 
 
 def _as_given(item: object, value: Value) -> Any:
-    """A value to compare an item with: as a float, if the item is one, since fractions are given as floats."""
+    """A value for comparison with an item: a fraction becomes a float if the item is a float."""
     return float(value) if isinstance(item, float) and isinstance(value, Fraction) else value
 
 
 @dataclass(frozen=True, kw_only=True)
 class OpenProgram(Program):
-    """A program that does not say which letters its inputs have; until somebody does, it has those that it mentions.
+    """A program text without a declared alphabet; by default its alphabet is the letters that it mentions.
 
     Args:
-        over: The same program over an alphabet.
+        over: Function from an alphabet to the same program over it.
     """
 
     over: Callable[[tuple[str, ...]], Program] = field(compare=False, repr=False)
 
     def extended(self, symbols: Iterable[str]) -> Program:
-        """The same over more letters."""
+        """The same program over an alphabet extended by more letters."""
         return self.over(tuple(symbols))

@@ -1,7 +1,7 @@
-"""Numbers that grow with the length: the range of what arithmetic makes of ranges.
+"""Interval arithmetic with bounds that are polynomials in the input length, and widening for loops.
 
-Every function returns a range that holds the result wherever it is defined. A `Mismatch` says what is wrong, in words
-that follow "here".
+Every function returns a range that contains the result wherever it is defined. A `Mismatch` carries the message of a
+type error; inference adds the place.
 """
 
 from __future__ import annotations
@@ -18,26 +18,26 @@ from softmachine.languages.rasp.value_types import LENGTH, ONE, ZERO, Finite, In
 from softmachine.languages.rasp.values import apply, identity, is_number
 
 MOST_VALUES: Final = 1 << 10
-"""A type that lists its values has at most so many."""
+"""Maximal size of a finite type."""
 HIGHEST_DEGREE: Final = 8
-"""Bounds grow at most like this power of the length."""
+"""Maximal degree of a bound."""
 LARGEST_COMMON: Final = 16
-"""Fractions with denominators up to this are brought to a common one."""
+"""Maximal denominator of fractions that are brought to a common denominator."""
 PATIENCE: Final = 8
-"""So many rounds of a loop are gone through before numbers that grow are taken to go on growing."""
+"""Rounds of loop inference before growing bounds are widened."""
 FASTEST: Final = 16
-"""How many times the length numbers in a loop may reach."""
-UNENDING: Final = "the numbers in the loop grow and grow; keep them within bounds, as in min(x, length)"
+"""Maximal slope of the widened bounds in a loop, as a multiple of the length."""
+UNENDING: Final = "the numbers in the loop grow without bound; limit them, for example by min(x, length)"
 LARGEST_COEFFICIENT: Final = 10**18
 
 
 class Mismatch(Exception):  # noqa: N818 - inference turns it into a problem with a place
-    """Types do not fit."""
+    """A type error."""
 
 
 @dataclass(frozen=True)
 class Range:
-    """What a number is known to be: between two bounds, with a denominator up to a third."""
+    """The range of a number: lower and upper bound of the value, upper bound of the denominator."""
 
     low: Line
     high: Line
@@ -45,24 +45,24 @@ class Range:
 
     @property
     def integral(self) -> bool:
-        """Whether it is an integer."""
+        """Whether all numbers of the range are integers."""
         return self.denominator == ONE
 
     @property
     def size(self) -> Line:
-        """No absolute value is larger."""
+        """Upper bound of the absolute value."""
         return self.high.or_more(-self.low).or_more(ZERO)
 
     @property
     def may_be_zero(self) -> bool:
-        """Whether nothing is known that rules 0 out."""
+        """Whether the bounds do not exclude 0."""
         return not self.low.at_least(ONE) and not (-self.high).at_least(ONE)
 
     def typed(self, partial: bool) -> Type:
-        """The type of such numbers."""
+        """The type of the numbers in this range."""
         for bound in (self.low, self.high, self.denominator):
             if bound.degree > HIGHEST_DEGREE or max(map(abs, bound.coefficients)) > LARGEST_COEFFICIENT:
-                raise Mismatch(f"a number can grow beyond n^{HIGHEST_DEGREE}; use smaller numbers")
+                raise Mismatch(f"a number may exceed n^{HIGHEST_DEGREE}; use smaller numbers")
         if not self.integral:
             return Ratio(self.low, self.high, self.denominator, partial)
         if self.low.degree == self.high.degree == 0 and self.high.constant - self.low.constant < MOST_VALUES:
@@ -71,7 +71,7 @@ class Range:
 
 
 def range_of(found: Type) -> Range | None:
-    """The range of a type, if it is of numbers."""
+    """The range of a numeric type; None for other types."""
     match found:
         case Integer():
             return Range(found.low, found.high)
@@ -86,7 +86,7 @@ def range_of(found: Type) -> Range | None:
 
 
 def united(one: Type, other: Type) -> Type:
-    """What may be either."""
+    """The union of two types."""
     partial = one.partial or other.partial
     if isinstance(one, Finite) and isinstance(other, Finite):
         values = distinct([*one.values, *other.values])
@@ -98,12 +98,14 @@ def united(one: Type, other: Type) -> Type:
         return replace(one, partial=partial)
     first, second = range_of(one), range_of(other)
     if first is None or second is None:
-        raise Mismatch(f"a value may be {one}, or {other}: numbers that grow with the length do not mix with others")
+        raise Mismatch(
+            f"a value may be {one}, or {other}: numbers that grow with the length do not mix with other values"
+        )
     return _hull(first, second).typed(partial)
 
 
 def widened(old: Type, new: Type, rounds: int) -> Type:
-    """What may be either, in a loop that was gone through so often: numbers that still grow jump to the next limit."""
+    """The union of two types, widened after several rounds: bounds that still grow jump to the next limit."""
     both = united(old, new)
     before, now = range_of(old), range_of(both)
     if both == old or rounds < PATIENCE or before is None or now is None:
@@ -116,7 +118,7 @@ def widened(old: Type, new: Type, rounds: int) -> Type:
 
 
 def _limit(bound: Line) -> Line:
-    """The next bound that grows with the length, or faster than before."""
+    """The next limit for widening: a linear bound, of at least twice the slope."""
     if bound.higher or bound.slope >= FASTEST:
         raise Mismatch(UNENDING)
     slope = max(1, 2 * bound.slope)
@@ -124,15 +126,15 @@ def _limit(bound: Line) -> Line:
 
 
 def distinct(values: Sequence[Value]) -> tuple[Value, ...]:
-    """Each value once."""
+    """The values without duplicates, in order."""
     return tuple({identity(value): value for value in values}.values())
 
 
 def mean(values: Range) -> Range:
-    """The mean of several numbers."""
+    """The range of the mean of up to n numbers."""
     if values.denominator.degree or values.denominator.constant > LARGEST_COMMON:
         raise Mismatch(
-            "a mean of fractions with different denominators has no bound on its own; "
+            "a mean of fractions with different denominators has no bounded denominator; "
             "aggregate numerators, or round first"
         )
     common = lcm(*range(1, values.denominator.constant + 1))
@@ -140,12 +142,12 @@ def mean(values: Range) -> Range:
 
 
 def total(values: Range) -> Range:
-    """The sum of up to n numbers, or of none."""
+    """The range of the sum of 0 to n numbers."""
     return Range(values.low.or_less(ZERO) * LENGTH, values.high.or_more(ZERO) * LENGTH, values.denominator)
 
 
 def arithmetic(operator: Operator, operands: Sequence[Range]) -> tuple[Range, bool]:
-    """What an operation makes of numbers, and whether it may be undefined."""
+    """The range of the result of an operation, and whether the result may be undefined."""
     return _RULES[operator](*operands)
 
 
@@ -173,9 +175,9 @@ def _multiply(one: Range, other: Range) -> tuple[Range, bool]:
 
 
 def _divide(one: Range, other: Range) -> tuple[Range, bool]:
-    """By a/b, of which |a| is at least 1: no larger than the dividend times b."""
+    """Division by a/b with |a| ≥ 1: the absolute value is at most the dividend's times b."""
     if other.size == ZERO:
-        raise Mismatch("nothing can be divided by 0")
+        raise Mismatch("the divisor is always 0")
     largest = one.size * other.denominator
     signed = not (one.low.at_least(ZERO) and other.low.at_least(ZERO))
     low = -largest if signed else ZERO
@@ -190,9 +192,9 @@ def _floor_divide(one: Range, other: Range) -> tuple[Range, bool]:
 
 
 def _modulo(one: Range, other: Range) -> tuple[Range, bool]:
-    """It has the sign of the divisor, and is smaller."""
+    """The remainder has the sign of the divisor and a smaller absolute value."""
     if other.size == ZERO:
-        raise Mismatch("nothing can be divided by 0")
+        raise Mismatch("the divisor is always 0")
     less = ONE if one.integral and other.integral else ZERO
     low = ZERO if other.low.at_least(ZERO) else (other.low + less).or_less(ZERO)
     high = ZERO if (-other.high).at_least(ZERO) else (other.high - less).or_more(ZERO)
@@ -208,7 +210,7 @@ def _maximum(one: Range, other: Range) -> tuple[Range, bool]:
 
 
 def _lesser(one: Line, other: Line) -> Line:
-    """Of two bounds that both hold from above: the one that is never more, or else the one that grows less."""
+    """The better of two upper bounds: the one that is never larger, otherwise the one of lower degree."""
     if one.at_least(other):
         return other
     return other if other.degree < one.degree and not other.at_least(one) else one
@@ -224,7 +226,7 @@ def _absolute(one: Range) -> tuple[Range, bool]:
 
 
 def _whole(one: Range) -> tuple[Range, bool]:
-    """Bounds are integers, so rounding stays within them."""
+    """Rounding preserves the bounds, which are integers."""
     return Range(one.low, one.high), False
 
 
@@ -245,14 +247,16 @@ _RULES: Final[Mapping[Operator, Callable[..., tuple[Range, bool]]]] = {
 
 
 def power(base: Type, exponent: Type) -> tuple[Range, bool]:
-    """A number to a power that is one of few integers; or 1, 0 and -1 to any integer."""
+    """The range of a power with an exponent from a finite set, or with base 1, 0 or -1 and any integer exponent."""
     found, by = range_of(base), range_of(exponent)
     if found is None or by is None:
         raise Mismatch("'^' needs numbers")
     if isinstance(exponent, Finite):
         return _few_powers(found, exponent)
     if not isinstance(exponent, Integer) or not isinstance(base, Finite) or found.size.at_least(Line(2)):
-        raise Mismatch("a power like this grows faster than any bound; the exponent should be one of few integers")
+        raise Mismatch(
+            "this power grows faster than every polynomial; the exponent must have finitely many integer values"
+        )
     results = [apply(Operator.POWER, (value, times)) for value in base.values for times in (-1, 0, 1)]
     numbers = Finite(distinct([value for value in results if is_number(value)]))
     united_range = range_of(numbers)
@@ -268,7 +272,7 @@ def _few_powers(base: Range, exponent: Finite) -> tuple[Range, bool]:
             partial = True
             continue
         if abs(times) > HIGHEST_DEGREE:
-            raise Mismatch(f"an exponent is at most {HIGHEST_DEGREE} where the base grows with the length")
+            raise Mismatch(f"an exponent is at most {HIGHEST_DEGREE} if the base grows with the length")
         product = Range(ONE, ONE)
         for _ in range(abs(times)):
             product, _never = _multiply(product, base)
@@ -277,5 +281,5 @@ def _few_powers(base: Range, exponent: Finite) -> tuple[Range, bool]:
             partial |= undefined
         results.append(product)
     if not results:
-        raise Mismatch("an exponent is an integer")
+        raise Mismatch("an exponent must be an integer")
     return reduce(_hull, results), partial

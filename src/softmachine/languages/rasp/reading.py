@@ -1,4 +1,4 @@
-"""From what the grammar finds to trees, part by part as soon as it is found: nothing here is recursive."""
+"""AST builder of the RASP text form: callbacks of the grammar, called bottom-up during parsing, without recursion."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ if TYPE_CHECKING:
     from lark import Token
 
 DEEPEST: Final = 64
-"""How deep expressions may be nested; brackets around brackets do not count."""
+"""Maximal nesting depth of expressions; redundant parentheses do not count."""
 DEEPEST_BLOCK: Final = 16
 MOST_DIGITS: Final = 30
 UNCHANGED: Final = "unchanged"
 
 
 class TreeBuilder:
-    """Makes trees. Its methods are the names in grammar.lark."""
+    """Builds syntax trees. Its methods are named after the rules in grammar.lark."""
 
     def start(self, *statements: Statement) -> tuple[Statement, ...]:
-        """A whole text."""
+        """A whole program text."""
         return statements
 
     # Statements
@@ -61,14 +61,14 @@ class TreeBuilder:
         *starts, body, until = parts
         until = cast("Token", until)
         if until != UNCHANGED:
-            hint = "a loop goes on until nothing changes: write until unchanged"
-            raise Mistake(f"{str(until)!r} cannot stand here", *place_of(until), hint)
+            hint = "a loop runs to a fixpoint: write until unchanged"
+            raise Mistake(f"unexpected {str(until)!r}", *place_of(until), hint)
         statements = cast("tuple[Statement, ...]", body)
         variables = tuple(cast("list[tuple[str, Expression]]", starts))
         return trees.Loop(variables, statements, at=_at(word), depth=self._block(word, statements))
 
     def starting(self, name: Token, value: Expression) -> tuple[str, Expression]:
-        """``x = tokens`` before a loop."""
+        """``x = tokens`` in the head of a loop."""
         return str(name), value
 
     def load(self, word: Token, file: Token) -> Statement:
@@ -114,7 +114,7 @@ class TreeBuilder:
         return self._operation(Operator.NOT, (operand,), _at(word))
 
     def relation(self, sign: Token) -> Token:
-        """``==`` and the like."""
+        """A comparison operator such as ``==``."""
         return sign
 
     def relation_argument(self, sign: Token) -> Expression:
@@ -126,7 +126,7 @@ class TreeBuilder:
         return self._operation(Operator(str(sign)), (left, right), left.at)
 
     def arithmetic(self, left: Expression, sign: Token, right: Expression) -> Expression:
-        """``x + y`` and the like. A long sum is no deeper than its terms."""
+        """Binary arithmetic such as ``x + y``. A long sum is not deeper than its terms."""
         depth = max(left.depth, self._deeper(sign, right))
         return trees.Operation(Operator(str(sign)), (left, right), at=left.at, depth=depth)
 
@@ -141,13 +141,17 @@ class TreeBuilder:
     def integer(self, digits: Token) -> Expression:
         """``3``."""
         if len(digits) > MOST_DIGITS:
-            raise Mistake(f"this number has {len(digits):,} digits", *place_of(digits), f"{MOST_DIGITS} are the most")
+            raise Mistake(
+                f"this number has {len(digits):,} digits", *place_of(digits), f"at most {MOST_DIGITS} are allowed"
+            )
         return trees.Literal(int(digits), at=_at(digits))
 
     def decimal(self, digits: Token) -> Expression:
-        """``0.5``, which is exactly a half."""
+        """``0.5``, as an exact fraction."""
         if len(digits) > MOST_DIGITS:
-            raise Mistake(f"this number has {len(digits):,} digits", *place_of(digits), f"{MOST_DIGITS} are the most")
+            raise Mistake(
+                f"this number has {len(digits):,} digits", *place_of(digits), f"at most {MOST_DIGITS} are allowed"
+            )
         return trees.Literal(plain(Fraction(str(digits))), at=_at(digits))
 
     def symbol(self, quoted: Token) -> Expression:
@@ -155,7 +159,7 @@ class TreeBuilder:
         return trees.Literal(self._unquoted(quoted), at=_at(quoted))
 
     def pack(self, bracket: Token, *parts: Expression | tuple[Expression, ...]) -> Expression:
-        """``(x, y)``, where a comma follows the first; or ``()``."""
+        """The tuple ``(x, y)``, ``(x,)`` or ``()``."""
         first, others = parts[:1], parts[1:]
         entries = cast(
             "tuple[Expression, ...]",
@@ -188,7 +192,7 @@ class TreeBuilder:
         return trees.Comprehension(key, value, _texts(names), iterable, at=_at(bracket), depth=depth)
 
     def entries(self, *entries: tuple[Expression, Expression]) -> tuple[tuple[Expression, Expression], ...]:
-        """What stands in a dictionary."""
+        """The entries of a dictionary."""
         return entries
 
     def entry(self, key: Expression, value: Expression) -> tuple[Expression, Expression]:
@@ -200,7 +204,7 @@ class TreeBuilder:
         return trees.Call(function, arguments, at=function.at, depth=self._nested(function.at, function, *arguments))
 
     def arguments(self, *arguments: Expression) -> tuple[Expression, ...]:
-        """What stands between the brackets of a call."""
+        """The arguments of a call."""
         return arguments
 
     def index(self, operand: Expression, indices: tuple[Expression, ...]) -> Expression:
@@ -216,23 +220,21 @@ class TreeBuilder:
     def _nested(self, at: At, *parts: Expression) -> int:
         depth = 1 + max((part.depth for part in parts), default=0)
         if depth > DEEPEST:
-            hint = "give parts of it names"
-            raise Mistake(f"this is nested more than {DEEPEST} deep", at.line, at.column, hint)
+            hint = "assign subexpressions to names"
+            raise Mistake(f"the expression is nested more than {DEEPEST} levels deep", at.line, at.column, hint)
         return depth
 
     def _block(self, token: Token, body: tuple[Statement, ...]) -> int:
         depth = 1 + max((statement.depth for statement in body), default=0)
         if depth > DEEPEST_BLOCK:
-            message = f"blocks are nested more than {DEEPEST_BLOCK} deep"
-            raise Mistake(message, *place_of(token), "make functions of them")
+            message = f"blocks are nested more than {DEEPEST_BLOCK} levels deep"
+            raise Mistake(message, *place_of(token), "move inner blocks into functions")
         return depth
 
     def _unquoted(self, quoted: Token) -> str:
         symbol = unquote(quoted)
         if symbol is None:
-            raise Mistake(
-                "there is an unknown escape in this symbol", *place_of(quoted), r'a backslash is written "\\"'
-            )
+            raise Mistake("unknown escape sequence in this symbol", *place_of(quoted), r'write a backslash as "\\"')
         return symbol
 
 

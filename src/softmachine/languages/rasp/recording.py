@@ -1,4 +1,4 @@
-"""Definitions while a text is read: those outside of loops, and those of the loop that is being read."""
+"""Loop-aware builder of definitions: hoists loop-invariant operations out of the loop body."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from softmachine.support.errors import Place
 
 
 class Recorder:
-    """Records operations. What does not depend on the variables of a loop is computed before it.
+    """Builds definitions inside and outside loops. Operations independent of the loop variables precede the loop.
 
     Args:
-        exact: Whether equal operations stay apart, and every definition has the name that it is given.
+        exact: Whether equal operations stay separate and every definition keeps its assigned name.
     """
 
     def __init__(self, exact: bool = False) -> None:
@@ -26,18 +26,18 @@ class Recorder:
 
     @property
     def inside(self) -> bool:
-        """Whether a loop is being read."""
+        """Whether a loop is open."""
         return self._loop is not None
 
     def add(self, node: Node, place: Place | None) -> str:
-        """A reference to an operation."""
+        """Add an operation and return its reference."""
         loop = self._loop
         if loop is not None and (self.exact or any(name in loop.names for name in operands(node))):
             return loop.add(node, place)
         return self.builder.add(node, place)
 
     def call(self, reference: str, name: str) -> str:
-        """Give an operation a name for people, if it may have it; the reference that it has then."""
+        """Give an operation a user-visible name if possible; returns its reference afterwards."""
         if self._loop is not None and reference in self._loop.names:
             return self._loop.call(reference, name, self.builder)
         if isinstance(self.builder, _Apart):
@@ -47,12 +47,12 @@ class Recorder:
         return reference
 
     def enter(self, variables: Sequence[str]) -> list[str]:
-        """Begin a loop; what its variables are called in it."""
+        """Open a loop; returns the names of its variables in the body."""
         self._loop = _Loop(next(self._loops), self.exact)
         return [self._loop.variable(name, self.builder) for name in variables]
 
     def leave(self, starts: Sequence[str], following: Sequence[str]) -> list[Repeat]:
-        """End a loop: each of its variables, as an operation."""
+        """Close the loop; returns one operation per variable."""
         loop = self._loop
         assert loop is not None
         self._loop = None
@@ -63,11 +63,11 @@ class Recorder:
 
 
 class _Loop:
-    """The loop that is being read.
+    """The open loop.
 
     Args:
-        number: Which one it is.
-        exact: Whether equal operations stay apart.
+        number: The number of the loop, for generated names.
+        exact: Whether equal operations stay separate.
     """
 
     def __init__(self, number: int, exact: bool) -> None:
@@ -76,20 +76,20 @@ class _Loop:
         self._inner: Builder = _Apart(f"_{number}_") if exact else Builder(prefix=f"_{number}_")
 
     def variable(self, name: str, outer: Builder) -> str:
-        """What a variable is called: as it says, unless that is taken."""
+        """Declare a variable; returns its name, with a suffix if the name is taken."""
         own = next(own for own in _candidates(name) if is_name(own) and outer.reserve(own) and own not in self.names)
         self.variables.append(own)
         self.names.add(own)
         return own
 
     def add(self, node: Node, place: Place | None) -> str:
-        """A reference to an operation in the loop."""
+        """Add an operation to the loop body and return its reference."""
         reference = self._inner.add(node, place)
         self.names.add(reference)
         return reference
 
     def call(self, reference: str, name: str, outer: Builder) -> str:
-        """Give an operation in the loop a name, if nothing outside has it."""
+        """Give an operation of the body a name, unless an outer definition has it."""
         if reference in self.variables:
             return reference
         if isinstance(self._inner, _Apart):
@@ -102,16 +102,16 @@ class _Loop:
         return reference
 
     def name(self, reference: str) -> str:
-        """What a reference is called in the end."""
+        """The final name of a reference."""
         return self._inner.name(reference)
 
     def definitions(self) -> tuple[Definition, ...]:
-        """What is computed in each turn."""
+        """The definitions of the loop body."""
         return self._inner.definitions()
 
 
 class _Apart(Builder):
-    """A builder that keeps every operation apart, under the name that it is given."""
+    """A builder that shares nothing and keeps every operation under its assigned name."""
 
     def __init__(self, prefix: str = "_") -> None:
         super().__init__(prefix=prefix)
@@ -122,12 +122,12 @@ class _Apart(Builder):
         return len(self._all)
 
     def add(self, node: Node, place: Place | None = None) -> str:
-        """A reference that no text can write, until it is renamed."""
+        """Add an operation; its temporary reference cannot be written in a program text."""
         self._all.append(Definition(f"?{next(self._temporary)}", node, place))
         return self._all[-1].name
 
     def rename(self, reference: str, name: str) -> str:
-        """Call the latest operation so, if it has no name."""
+        """Name the latest operation if it has no name yet."""
         if not self._all or self._all[-1].name != reference or not reference.startswith("?"):
             return reference
         latest = self._all.pop()
@@ -135,15 +135,15 @@ class _Apart(Builder):
         return name
 
     def name(self, reference: str) -> str:
-        """The same."""
+        """References are names already."""
         return reference
 
     def reserve(self, name: str) -> bool:  # noqa: ARG002
-        """Every name may be had."""
+        """Every name is available."""
         return True
 
     def definitions(self) -> tuple[Definition, ...]:
-        """All of them."""
+        """All definitions in order of creation."""
         return tuple(self._all)
 
 

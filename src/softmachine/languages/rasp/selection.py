@@ -1,4 +1,4 @@
-"""What is known of a selector before the program runs: whether it selects itself, anything, one key at most."""
+"""Static analysis of selectors: whether a query selects itself, no key, or at most one key."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ from softmachine.languages.rasp.value_types import LENGTH, ONE, ZERO, Finite, In
 from softmachine.languages.rasp.values import apply, identity, is_number
 
 MOST_CASES: Final = 1 << 14
-"""So many combinations of values are tried."""
+"""Maximal number of value combinations that are enumerated."""
 REFLEXIVE: Final = (Operator.EQUAL, Operator.AT_MOST, Operator.AT_LEAST)
 
 
 @dataclass(frozen=True)
 class Facts:
-    """What is known of a selector.
+    """Static facts about a selector.
 
     Args:
-        fixed: Sequence operators that are the same at all keys that a query selects.
-        itself: Whether each query selects its own position; None if that depends.
+        fixed: Sequence operators with equal values at all keys that a query selects.
+        itself: Whether each query selects its own position; None if that depends on the input.
         empty: Whether a query may select nothing.
-        single: Whether a query selects one key at most.
+        single: Whether a query selects at most one key.
         nothing: Whether no key is ever selected.
-        partial: Whether it may be undefined at a query.
+        partial: Whether the selector may be undefined at a query.
     """
 
     fixed: frozenset[str] = frozenset()
@@ -40,12 +40,12 @@ class Facts:
 
 
 class Selection:
-    """Finds out about selectors.
+    """Derives static facts about selectors.
 
     Args:
         nodes: The operations, by name.
-        types: The types of the sequence operators before.
-        causal: Whether only keys up to the query are seen.
+        types: The types of the earlier sequence operators.
+        causal: Whether only keys up to the query are visible.
     """
 
     def __init__(self, nodes: Mapping[str, Node], types: Mapping[str, Type | None], causal: bool) -> None:
@@ -54,10 +54,10 @@ class Selection:
         self.causal = causal
 
     def facts(self, node: core.Selector, known: Mapping[str, Facts | None]) -> Facts:
-        """What is known of a selector, from what is known of those before it.
+        """The facts about a selector, given the facts about earlier ones.
 
         Raises:
-            Mismatch: If it compares what cannot be compared.
+            Mismatch: If its keys and queries are never comparable.
         """
         match node:
             case core.SelectAll():
@@ -74,7 +74,7 @@ class Selection:
                 return _joined(node.operator, [known[name] or Facts() for name in node.selectors])
 
     def determined(self, name: str, by: frozenset[str]) -> bool:
-        """Whether a sequence operator is the same at all keys at which those of a set are the same."""
+        """Whether a sequence operator is equal at all keys at which the sequence operators of a set are equal."""
         if name in by:
             return True
         match self.nodes.get(name):
@@ -102,7 +102,7 @@ class Selection:
 
     def _pairs(self, node: core.SelectPairs) -> Facts:
         key, query = self._type(node.key), self._type(node.query)
-        queries = [identity(wanted) for _, wanted in node.pairs]
+        queries = [identity(query_value) for _, query_value in node.pairs]
         fixed = frozenset({node.key}) if len(set(queries)) == len(queries) else frozenset[str]()
         itself = None
         if node.key == node.query and isinstance(key, Finite):
@@ -118,17 +118,17 @@ class Selection:
         return found
 
     def _may_be_undefined(self, node: core.Select, key: Type, query: Type) -> bool:
-        """Whether some key and query cannot be compared; a `Mismatch` if none can."""
+        """Whether some key and query are not comparable; raises a `Mismatch` if none are."""
         keys, queries = _some(key), _some(query)
         if len(keys) * len(queries) > MOST_CASES:
-            raise Mismatch("there are too many pairs of keys and queries to try them all")
+            raise Mismatch(f"there are more than {MOST_CASES:,} pairs of key and query kinds to compare")
         results = [apply(node.comparison, pair) for pair in product(keys, queries)]
         if results and all(result is UNDEFINED for result in results):
             raise Mismatch(f"{node.comparison.value!r} cannot compare a key that is {key} with a query that is {query}")
         return UNDEFINED in results
 
     def _injective(self, name: str) -> bool:
-        """Whether a sequence operator is different at every position."""
+        """Whether a sequence operator has a different value at every position."""
         match self.nodes.get(name):
             case core.Indices():
                 return True
@@ -143,7 +143,7 @@ class Selection:
                 return False
 
     def _is_a_position(self, key: str, query: Type) -> bool:
-        """Whether the query is a position that is seen, where the key is the position."""
+        """Whether the key is the position and the query is always a visible position."""
         limits = range_of(query)
         if not isinstance(self.nodes.get(key), core.Indices) or limits is None or not limits.integral:
             return False
@@ -171,7 +171,7 @@ def _joined(operator: Operator, parts: list[Facts]) -> Facts:
 
 
 def _some(found: Type) -> tuple[core.Value, ...]:
-    """Values that stand for all of a type when it is asked what can be compared: one of each kind, but every tuple."""
+    """Representatives of a type with respect to comparability: one value per kind, and every tuple."""
     if not isinstance(found, Finite):
         return (0,)
     kinds: dict[object, core.Value] = {}
@@ -181,7 +181,7 @@ def _some(found: Type) -> tuple[core.Value, ...]:
 
 
 def _unambiguous(found: Type) -> bool:
-    """Whether equal values are the same; True and 1 are equal."""
+    """Whether equal values of a type are identical; True and 1 are equal but not identical."""
     if isinstance(found, Integer):
         return True
     return not isinstance(found, Finite) or len(set(found.values)) == len(found.values)

@@ -1,15 +1,15 @@
-"""RASP as text, in files ``.rasp``.
+"""Parser and printer entry points of the RASP text form (``.rasp`` files).
 
-As in::
+Example::
 
     # alphabet: a b c
     opposite = select(indices, length - 1 - indices, ==);
     reverse = aggregate(opposite, tokens);
 
-Everything but sequence operators and selectors is gone when the text has been read: functions (``def f(x) { … return
-y; }``), ``for`` over lists and dictionaries, comprehensions, ``load "file";``. The output is what is defined last, or
-what a line ``# output: NAME`` says. Comments at the beginning may also say ``# input: WORD``, ``# causal``, ``# stop:
-SYMBOL`` and ``# program: NAME``. A loop is written ``repeat x = tokens { … x = …; } until unchanged;``.
+Elaboration leaves only sequence operators and selectors; functions (``def f(x) { … return y; }``), ``for`` over lists
+and dictionaries, comprehensions and ``load "file";`` are expanded. The output is the last definition, or the one named
+in a line ``# output: NAME``. Header comments may also give ``# input: WORD``, ``# causal``, ``# stop: SYMBOL`` and
+``# program: NAME``. A loop is written ``repeat x = tokens { … x = …; } until unchanged;``.
 """
 
 from __future__ import annotations
@@ -46,23 +46,23 @@ COMMAND: Final = re.compile(
     r"\s*(?:set\s+(?:s-op\s+|selector\s+)?example\b.*|show\s+(?:s-op\s+|selector\s+)?example"
     r"|full seq display (?:on|off)|(?:s-op |selector )?examples (?:on|off)|(?:exit|quit)(?:\(\))?)\s*;?\s*(?:#.*)?"
 )
-"""What the interactive shell of another tool takes."""
+"""Commands of the interactive shell of the original RASP interpreter, which are ignored."""
 SOME_LETTERS: Final = ("a", "b", "c")
 
 
 def looks_like(text: str) -> bool:
-    """Whether a text is meant as a RASP program, though there may be a mistake in it."""
+    """Whether a text is recognizably a RASP program, even with syntax errors."""
     return ";" in text and STATEMENT.search(text) is not None and INGREDIENT.search(text) is not None
 
 
 def parse(text: str, *, source: str = "<string>", name: str | None = None) -> Program:
-    """The program that a text describes."""
+    """Parse a program from text."""
     check_size(text, source, "a program may have")
     return _read(text, source, name, None)
 
 
 def to_text(program: Program) -> str:
-    """A program as text, for people if possible. Reading it gives the same program back."""
+    """A program as text that parses back to the same program, in readable form if that form round-trips."""
     text = written_text(program, readable=True)
     try:
         again = parse(text, name=program.name)
@@ -72,7 +72,7 @@ def to_text(program: Program) -> str:
 
 
 def _content(program: Program) -> object:
-    """What a program is, where True is not 1."""
+    """The content of a program as a comparable key that distinguishes True from 1."""
     values = distinguished(program.letters), distinguished(program.definitions)
     return (program.alphabet, *values, program.output, program.causal, program.stop, program.example)
 
@@ -81,13 +81,13 @@ def _read(text: str, source: str, name: str | None, alphabet: tuple[str, ...] | 
     lines = split_lines(text)
     try:
         return _program(lines, source, name, alphabet)
-    except Mistake as mistake:
-        _refuse(mistake, source, lines)
+    except Mistake as diagnostic:
+        _refuse(diagnostic, source, lines)
 
 
-def _refuse(mistake: Mistake, source: str, lines: list[str]) -> NoReturn:
-    refuse([Problem(mistake.sentence, Place(source, mistake.line, mistake.column))], lines)
-    raise AssertionError("it was refused")
+def _refuse(diagnostic: Mistake, source: str, lines: list[str]) -> NoReturn:
+    refuse([Problem(diagnostic.sentence, Place(source, diagnostic.line, diagnostic.column))], lines)
+    raise AssertionError("refuse() always raises")
 
 
 def _program(lines: list[str], source: str, name: str | None, alphabet: tuple[str, ...] | None) -> Program:
@@ -102,7 +102,7 @@ def _program(lines: list[str], source: str, name: str | None, alphabet: tuple[st
     try:
         elaborator.run(statements)
     except RecursionError:
-        raise Mistake("this is nested too deep", 1, 1, "give parts of it names") from None
+        raise Mistake("the program is nested too deeply", 1, 1, "assign subexpressions to names") from None
     output, place = _output(elaborator, headers)
     if "exact" in headers:
         definitions = elaborator.recorder.builder.definitions()
@@ -131,9 +131,9 @@ def _program(lines: list[str], source: str, name: str | None, alphabet: tuple[st
 
 
 def _statements(lines: list[str]) -> tuple[tuple[Statement, ...], list[str]]:
-    """The statements of a text, and notes about what is left out."""
+    """The statements of a text, and notes about ignored shell commands."""
     commands = [number for number, line in enumerate(lines, start=1) if COMMAND.fullmatch(line)]
-    notes = [f"line {number}: what a shell would do is left out" for number in commands]
+    notes = [f"line {number}: shell command ignored" for number in commands]
     left = set(commands)
     return _trees("\n".join("" if number in left else line for number, line in enumerate(lines, start=1))), notes
 
@@ -153,12 +153,12 @@ def _trees(text: str) -> tuple[Statement, ...]:
 
 @cache
 def library() -> tuple[Statement, ...]:
-    """The functions that every text may use."""
+    """The library functions available in every program."""
     return _trees(files("softmachine.languages.rasp").joinpath("library.rasp").read_text("utf-8"))
 
 
 def _mentioned(lines: list[str]) -> list[str]:
-    """The symbols of one character that a text has in quotes."""
+    """The quoted one-character symbols in a text."""
     symbols: list[str] = []
     for line in lines:
         for found in QUOTED_OR_HASH.finditer(line):
@@ -170,7 +170,7 @@ def _mentioned(lines: list[str]) -> list[str]:
 
 
 def _letters(headers: Headers, alphabet: tuple[str, ...]) -> tuple[Value, ...]:
-    """What the letters mean: themselves, unless a header lists other values."""
+    """The values of the letters: themselves, unless a header lists other values."""
     header = headers.found.get("tokens")
     if header is None:
         return alphabet
@@ -179,21 +179,23 @@ def _letters(headers: Headers, alphabet: tuple[str, ...]) -> tuple[Value, ...]:
         bare = Elaborator("", (), (), (), lambda _file, _at: ())
         values = bare.evaluate(statement.expression)  # type: ignore[union-attr]
     except (Mistake, ValueError) as error:
-        message = error.sentence if isinstance(error, Mistake) else "these are no values"
-        raise Mistake(message, header.line, 1, "write values with commas between: # tokens: 0, 1") from None
+        message = error.sentence if isinstance(error, Mistake) else "expected a list of values"
+        raise Mistake(message, header.line, 1, "separate the values by commas: # tokens: 0, 1") from None
     return tuple(values)  # type: ignore[arg-type]
 
 
 def _output(elaborator: Elaborator, headers: Headers) -> tuple[str, At]:
-    """The sequence operator that is the output, and where that is said."""
-    said = headers.one("output")
-    at = At(headers.found["output"].line, headers.found["output"].words[0].column) if said else elaborator.output_at
-    name = said or elaborator.output
+    """The output sequence operator, and the position that specifies it."""
+    declared = headers.one("output")
+    at = At(headers.found["output"].line, headers.found["output"].words[0].column) if declared else elaborator.output_at
+    name = declared or elaborator.output
     if name is None:
-        raise Mistake("there is no output", at.line, at.column, "define a sequence operator, as in: x = tokens;")
+        raise Mistake(
+            "the program has no output", at.line, at.column, "define a sequence operator, for example: x = tokens;"
+        )
     scope = elaborator.top.find(name)
     if scope is None:
-        raise Mistake(f"there is no {name!r} that could be the output", at.line, at.column, "define it")
+        raise Mistake(f"the output {name!r} is not defined", at.line, at.column, "define it")
     return elaborator.sequence(scope.names[name], Name(name, at=at)), at
 
 

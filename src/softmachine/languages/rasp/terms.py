@@ -1,4 +1,4 @@
-"""Expressions while a text is read: values are computed, and sequence operators and selectors recorded."""
+"""Elaborator of expressions: computes compile-time values and emits sequence operators and selectors."""
 
 from __future__ import annotations
 
@@ -28,24 +28,24 @@ from softmachine.languages.rasp.values import MOST_BITS, apply, identity, is_num
 from softmachine.languages.text.mistakes import Mistake
 
 JOINING: Final = (Operator.AND, Operator.OR)
-"""What may have more than two operands."""
+"""Operators with two or more operands."""
 
 
 class Terms(Making):
-    """Finds out what expressions stand for, in a scope."""
+    """Evaluates expressions in a scope to compile-time values."""
 
     scope: Scope
 
     @abstractmethod
     def called(self, function: Closure, arguments: list[Thing], call: trees.Call) -> Thing:
-        """What a function that a text defines returns."""
+        """Inline a call of a user-defined function and return its result."""
 
     @abstractmethod
-    def spread(self, names: tuple[str, ...], thing: Thing, at: At) -> None:
-        """Give several names to as many things."""
+    def spread(self, names: tuple[str, ...], value: Thing, at: At) -> None:
+        """Bind names to a value, unpacking it if there are several names."""
 
     def evaluate(self, expression: Expression) -> Thing:
-        """What an expression stands for."""
+        """The compile-time value of an expression."""
         self.step(expression.at)
         match expression:
             case trees.Name():
@@ -63,8 +63,8 @@ class Terms(Making):
             case trees.Index():
                 return self._index(expression)
             case trees.Collection(parts=parts, is_list=is_list):
-                things = [self.evaluate(part) for part in parts]
-                return things if is_list else tuple(things)
+                entries = [self.evaluate(part) for part in parts]
+                return entries if is_list else tuple(entries)
             case trees.Dictionary(entries=entries):
                 return dict(self._entry(key, value) for key, value in entries)
             case trees.Comprehension():
@@ -76,14 +76,14 @@ class Terms(Making):
         scope = self.scope.find(name.name)
         if scope is not None:
             return scope.names[name.name]
-        thing = given(self, name.name)
-        if thing is None:
+        value = given(self, name.name)
+        if value is None:
             hint = did_you_mean(name.name, {*self.scope.known(), *GIVEN}) or "define it before this line"
-            raise self.mistake(f"there is no {name.name!r}", name, hint)
-        return thing
+            raise self.mistake(f"unknown name {name.name!r}", name, hint)
+        return value
 
     def _operation(self, expression: trees.Operation) -> Thing:
-        # A long sum is a deep tree on its left: it is gone down without recursion.
+        # A long sum is a left-deep tree, which is traversed without recursion.
         spine: list[trees.Operation] = []
         part: Expression = expression
         while isinstance(part, trees.Operation) and len(part.operands) == 2 and part.operator not in JOINING:
@@ -92,31 +92,31 @@ class Terms(Making):
         if expression.operator is Operator.CHOOSE:
             return self._choice(expression)
         if not spine:
-            things = [(self.evaluate(operand), operand) for operand in expression.operands]
-            return self.applied(expression.operator, things, expression)
-        thing = self.evaluate(part)
+            operands = [(self.evaluate(operand), operand) for operand in expression.operands]
+            return self.applied(expression.operator, operands, expression)
+        value = self.evaluate(part)
         for operation in reversed(spine):
             left, right = operation.operands
-            thing = self.applied(operation.operator, [(thing, left), (self.evaluate(right), right)], operation)
-        return thing
+            value = self.applied(operation.operator, [(value, left), (self.evaluate(right), right)], operation)
+        return value
 
     def _choice(self, expression: trees.Operation) -> Thing:
-        """Of a condition that is known only the branch that is taken means anything."""
+        """If the condition is a compile-time value, only the branch taken is evaluated."""
         then, condition, otherwise = expression.operands
         known = self.evaluate(condition)
         if is_value(known) and is_number(known):
             return self.evaluate(then if known else otherwise)
-        things = [(self.evaluate(then), then), (known, condition), (self.evaluate(otherwise), otherwise)]
-        return self.applied(Operator.CHOOSE, things, expression)
+        operands = [(self.evaluate(then), then), (known, condition), (self.evaluate(otherwise), otherwise)]
+        return self.applied(Operator.CHOOSE, operands, expression)
 
     def applied(self, operator: Operator, operands: list[tuple[Thing, Expression]], at: Expression) -> Thing:
-        """What an operator makes of things: a value of values, a sequence operator if there is one among them."""
-        things = [thing for thing, _ in operands]
-        if any(isinstance(thing, SelectorThing) for thing in things):
+        """Apply an operator: to values at compile time; emits an operation if an operand is a sequence operator."""
+        values = [value for value, _ in operands]
+        if any(isinstance(value, SelectorThing) for value in values):
             return self._selectors(operator, operands, at)
-        if all(map(is_value, things)):
-            return self._value(operator, things, at)
-        references = [self.sequence(thing, written) for thing, written in operands]
+        if all(map(is_value, values)):
+            return self._value(operator, values, at)
+        references = [self.sequence(value, written) for value, written in operands]
         self.here = at.at
         if operator not in JOINING:
             return self.made(core.Apply(operator, tuple(references)))
@@ -127,13 +127,13 @@ class Terms(Making):
 
     def _selectors(self, operator: Operator, operands: list[tuple[Thing, Expression]], at: Expression) -> Thing:
         if operator not in (Operator.AND, Operator.OR, Operator.NOT):
-            hint = "selectors are joined by and, or and not; aggregate makes a sequence operator of one"
+            hint = "combine selectors by and, or and not; use aggregate to get a sequence operator"
             raise self.mistake(f"{operator.value!r} does not apply to a selector", at, hint)
-        for thing, written in operands:
-            if not isinstance(thing, SelectorThing):
-                hint = "a selector is joined with selectors; select(x, True, ==) makes one of x"
-                raise self.mistake(f"this is {described(thing)}, not a selector", written, hint)
-        return self.selector(core.Combine(operator, tuple(thing.reference for thing, _ in operands)))  # type: ignore[union-attr]
+        for value, written in operands:
+            if not isinstance(value, SelectorThing):
+                hint = "combine selectors only with selectors; select(x, True, ==) converts x"
+                raise self.mistake(f"expected a selector, not {described(value)}", written, hint)
+        return self.selector(core.Combine(operator, tuple(value.reference for value, _ in operands)))  # type: ignore[union-attr]
 
     def _value(self, operator: Operator, values: Sequence[Any], at: Expression) -> Value:
         result = values[0]
@@ -142,12 +142,14 @@ class Terms(Making):
             result = apply(operator, pair if operator not in JOINING else (result, *pair))
         if result is UNDEFINED:
             operands = " and ".join(map(described, values))
-            raise self.mistake(f"{operator.value!r} means nothing for {operands} like these", at, "check the values")
+            raise self.mistake(
+                f"{operator.value!r} is undefined for {operands} with these values", at, "check the values"
+            )
         large = (
             is_number(result) and max(abs(plain(result).numerator), plain(result).denominator).bit_length() > MOST_BITS
         )
         if large:
-            raise self.mistake("this value becomes too large", at, "use smaller ones")
+            raise self.mistake("this value is too large", at, "use smaller values")
         return result  # type: ignore[no-any-return]
 
     def _member(self, expression: trees.Member) -> Thing:
@@ -179,14 +181,13 @@ class Terms(Making):
             case Closure():
                 return self.called(function, arguments, call)
             case _:
-                hint = "only functions are called; a sequence operator is run with: softmachine run FILE WORD"
-                raise self.mistake(f"this is {described(function)}, not a function", call, hint)
+                hint = "only functions can be called; to run a sequence operator use: softmachine run FILE WORD"
+                raise self.mistake(f"expected a function, not {described(function)}", call, hint)
 
-    def arity(self, name: str, wanted: int, found: int, call: trees.Call, usage: str) -> Mistake:
-        """Too many arguments, or too few."""
-        message = (
-            f"{name!r} takes {wanted} argument{'s' * (wanted != 1)}, but {found} {'is' if found == 1 else 'are'} given"
-        )
+    def arity(self, name: str, expected: int, found: int, call: trees.Call, usage: str) -> Mistake:
+        """The diagnostic for a wrong number of arguments."""
+        given = f"{found} {'is' if found == 1 else 'are'} given"
+        message = f"{name!r} takes {expected} argument{'s' * (expected != 1)}, but {given}"
         return self.mistake(message, call, f"write {usage}")
 
     def _index(self, expression: trees.Index) -> Thing:
@@ -198,21 +199,27 @@ class Terms(Making):
                 return table(self, names, operand, expression)
             key = indices[0][0] if len(indices) == 1 else tuple(index for index, _ in indices)
             if not is_value(key) or identity(key) not in operand:
-                raise self.mistake("there is no such key in the dictionary", indices[0][1], "check the key")
+                raise self.mistake("the dictionary has no such key", indices[0][1], "check the key")
             return operand[identity(key)][1]  # type: ignore[no-any-return]
         index, written = indices[0]
         if len(indices) > 1 or not isinstance(index, int):
-            raise self.mistake(f"an index is an integer, not {described(index)}", written, "as in x[0]")
+            raise self.mistake(
+                f"an index must be an integer, not {described(index)}", written, "write for example x[0]"
+            )
         if isinstance(operand, SequenceThing | LoopThing):
             return self._at(self.sequence(operand, expression.operand), index)
         if not isinstance(operand, list | tuple | str):
-            raise self.mistake(f"{described(operand)} has no entries", expression.operand, "lists and symbols have")
+            raise self.mistake(
+                f"{described(operand)} cannot be indexed", expression.operand, "index a list, a tuple or a symbol"
+            )
         if not -len(operand) <= index < len(operand):
-            raise self.mistake(f"there is no entry {index}: there are {len(operand)}", written, "they count from 0")
+            raise self.mistake(
+                f"index {index} is out of range for {len(operand)} entries", written, "indices start at 0"
+            )
         return operand[index]
 
     def _at(self, sequence: str, index: int) -> Thing:
-        """A sequence operator at a position, counted from the end if it is negative."""
+        """The value of a sequence operator at a position; negative positions count from the end."""
         position = self.add(core.Constant(index))
         if index < 0:
             position = self.add(core.Apply(Operator.ADD, (self.add(core.Length()), position)))
@@ -236,19 +243,21 @@ class Terms(Making):
     def _entry(self, key: Expression, value: Expression) -> tuple[object, tuple[Value, Thing]]:
         found = self.evaluate(key)
         if not is_value(found):
-            raise self.mistake(f"the key of a dictionary is a value, not {described(found)}", key, 'as in {"a": 1}')
+            raise self.mistake(
+                f"a dictionary key must be a value, not {described(found)}", key, 'write for example {"a": 1}'
+            )
         return identity(found), (found, self.evaluate(value))
 
     def entries(self, dictionary: dict[Any, Any]) -> Iterable[tuple[Value, Thing]]:
-        """The keys of a dictionary, with what they stand for."""
+        """The entries of a dictionary as pairs of key and value."""
         return dictionary.values()
 
-    def items(self, thing: Thing, written: Expression) -> list[Any]:
-        """What can be gone through: the entries of a list, the keys of a dictionary, the characters of a symbol."""
-        if isinstance(thing, dict):
-            return [key for key, _ in self.entries(thing)]
-        if not isinstance(thing, list | tuple | str):
-            raise self.mistake(f"this is {described(thing)}, not a list", written, "write a list, as in [1, 2]")
-        if len(thing) > LONGEST_LIST:
+    def items(self, iterable: Thing, written: Expression) -> list[Any]:
+        """The elements of an iterable: list entries, dictionary keys or characters of a symbol."""
+        if isinstance(iterable, dict):
+            return [key for key, _ in self.entries(iterable)]
+        if not isinstance(iterable, list | tuple | str):
+            raise self.mistake(f"expected a list, not {described(iterable)}", written, "write for example [1, 2]")
+        if len(iterable) > LONGEST_LIST:
             raise self.mistake(f"a list has at most {LONGEST_LIST:,} entries", written, "")
-        return list(thing)
+        return list(iterable)

@@ -1,4 +1,4 @@
-"""What names stand for while a text is read: sequence operators and selectors, and what is gone by the end of it."""
+"""Compile-time values of the RASP text form and the scopes that bind them."""
 
 from __future__ import annotations
 
@@ -16,56 +16,56 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class SequenceThing:
-    """A sequence operator."""
+    """A sequence operator of the program under construction."""
 
     reference: str
 
 
 @dataclass(frozen=True)
 class SelectorThing:
-    """A selector."""
+    """A selector of the program under construction."""
 
     reference: str
 
 
 @dataclass(frozen=True)
 class LoopThing:
-    """A variable after its loop: a sequence operator as soon as it is used."""
+    """A variable after its loop; becomes a sequence operator on first use."""
 
     node: core.Repeat
 
 
 @dataclass(frozen=True)
 class RelationThing:
-    """``==`` and the like, as an argument of select."""
+    """A comparison operator such as ``==``, as an argument of select."""
 
     operator: Operator
 
 
 @dataclass(frozen=True)
 class Closure:
-    """A function that a text defines, with the names around it."""
+    """A user-defined function with its defining scope."""
 
     definition: trees.Function
     scope: Scope = field(repr=False)
     known: bool = False
-    """Whether it is one of the library."""
+    """Whether it comes from the library or from a loaded file; errors inside are reported at the call."""
 
     @property
     def name(self) -> str:
-        """What it is called."""
+        """The name of the function."""
         return self.definition.name
 
 
 @dataclass(frozen=True)
 class Primitive:
-    """A function of the language itself.
+    """A built-in function.
 
     Args:
-        name: What it is called.
-        usage: How it is called, for messages.
-        counts: How many arguments it takes.
-        call: What it does.
+        name: The name.
+        usage: A sample call, for messages.
+        counts: The allowed numbers of arguments.
+        call: The implementation.
     """
 
     name: str
@@ -89,34 +89,34 @@ Thing: TypeAlias = (
 
 
 class Scope:
-    """Names and what they stand for, inside of others."""
+    """A nested scope: bindings of names to compile-time values."""
 
     def __init__(self, outer: Scope | None = None, names: Mapping[str, Thing] | None = None) -> None:
         self.outer = outer
         self.names: dict[str, Thing] = dict(names or {})
 
     def find(self, name: str) -> Scope | None:
-        """The innermost scope that has a name."""
+        """The innermost scope that binds a name."""
         scope: Scope | None = self
         while scope is not None and name not in scope.names:
             scope = scope.outer
         return scope
 
     def known(self) -> set[str]:
-        """All names."""
+        """All names that are bound here or in an enclosing scope."""
         return set(self.names) | (self.outer.known() if self.outer else set())
 
 
-def is_value(thing: Thing) -> TypeGuard[Value]:
-    """Whether something is a value that a sequence operator may have at a position."""
-    if isinstance(thing, tuple):
-        return all(map(is_value, thing))
-    return thing is None or isinstance(thing, str) or is_number(thing)  # type: ignore[arg-type]
+def is_value(value: Thing) -> TypeGuard[Value]:
+    """Whether a compile-time value is a value that a sequence operator may have at a position."""
+    if isinstance(value, tuple):
+        return all(map(is_value, value))
+    return value is None or isinstance(value, str) or is_number(value)  # type: ignore[arg-type]
 
 
-def described(thing: Thing) -> str:
-    """What something is, in words."""
-    match thing:
+def described(value: Thing) -> str:
+    """The kind of a compile-time value, for messages."""
+    match value:
         case SequenceThing() | LoopThing():
             return "a sequence operator"
         case SelectorThing():
@@ -124,7 +124,7 @@ def described(thing: Thing) -> str:
         case RelationThing():
             return "a comparison"
         case Closure() | Primitive():
-            return f"the function {thing.name!r}"
+            return f"the function {value.name!r}"
         case list():
             return "a list"
         case dict():
@@ -132,7 +132,7 @@ def described(thing: Thing) -> str:
         case str():
             return "a symbol"
         case bool() | None:
-            return str(thing)
+            return str(value)
         case tuple():
             return "a tuple"
         case _:

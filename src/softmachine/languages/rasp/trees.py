@@ -1,4 +1,4 @@
-"""What a text of RASP says, as it is written: statements and expressions, before anything is elaborated."""
+"""Abstract syntax tree of the RASP text form: statements and expressions before elaboration."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ from softmachine.languages.rasp.core import Operator, Value
 
 @dataclass(frozen=True)
 class At:
-    """Where something stands: line and column, counted from 1."""
+    """A source position: line and column, counted from 1."""
 
     line: int
     column: int
 
     @property
     def place(self) -> tuple[int, int]:
-        """Both."""
+        """The pair (line, column)."""
         return self.line, self.column
 
 
 @dataclass(frozen=True)
 class Node:
-    """What every part of a text has: where it stands, and how deep parts, or blocks of statements, are nested in it."""
+    """Base class of syntax nodes: source position, and nesting depth of the subexpressions or blocks inside."""
 
     at: At = field(kw_only=True)
     depth: int = field(default=0, kw_only=True)
@@ -52,7 +52,7 @@ class Relation(Node):
 
 @dataclass(frozen=True)
 class Operation(Node):
-    """An operator with its operands; of ``and`` and ``or`` two or more."""
+    """An operator with its operands; ``and`` and ``or`` take two or more."""
 
     operator: Operator
     operands: tuple[Expression, ...]
@@ -77,7 +77,7 @@ class Call(Node):
 
 @dataclass(frozen=True)
 class Index(Node):
-    """``x[0]``, or of a table by several operands ``d[x, y]``."""
+    """``x[0]``, or ``d[x, y]`` for a dictionary with tuples as keys."""
 
     operand: Expression
     indices: tuple[Expression, ...]
@@ -85,7 +85,7 @@ class Index(Node):
 
 @dataclass(frozen=True)
 class Collection(Node):
-    """``[a, b]``, or with brackets ``(a, b)``."""
+    """``[a, b]``, or the tuple ``(a, b)``."""
 
     parts: tuple[Expression, ...]
     is_list: bool
@@ -100,7 +100,7 @@ class Dictionary(Node):
 
 @dataclass(frozen=True)
 class Comprehension(Node):
-    """``[x + 1 for x in l]``; of a dictionary, with a key."""
+    """``[x + 1 for x in l]``, or, with a key, a dictionary comprehension."""
 
     key: Expression | None
     value: Expression
@@ -115,7 +115,7 @@ Expression: TypeAlias = (
 
 @dataclass(frozen=True)
 class Shown(Node):
-    """``x;``: what an interactive shell would print."""
+    """Expression statement ``x;``, which an interactive shell prints."""
 
     expression: Expression
 

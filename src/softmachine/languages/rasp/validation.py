@@ -1,4 +1,4 @@
-"""What is wrong with the shape of a program, whatever its values are: names, arities, tables, loops, limits."""
+"""Structural validation of RASP programs: names, arities, tables, loops, size limits."""
 
 from __future__ import annotations
 
@@ -18,21 +18,21 @@ from softmachine.support.errors import Place
 
 MOST_DEFINITIONS: Final = 10_000
 MOST_ROWS: Final = 1 << 14
-"""Rows of a table, or pairs of a selector."""
+"""Maximal number of rows of a table, or of pairs of a selector."""
 MOST_LETTERS: Final = 1 << 12
 LARGEST_NUMBER: Final = 10**9
-"""Of a constant: numerator and denominator."""
+"""Maximal absolute value of the numerator and the denominator of a constant."""
 DEEPEST_VALUE: Final = 8
 SEQUENCE, SELECTOR = "a sequence operator", "a selector"
 
 
 def kind_of(node: Node) -> str:
-    """Whether an operation is a sequence operator or a selector, in words."""
+    """The kind of an operation, as messages name it."""
     return SELECTOR if isinstance(node, core.Selector) else SEQUENCE
 
 
 def shape_problems(definitions: Sequence[Definition], output: str, output_place: Place | None) -> list[Problem]:
-    """Everything that is wrong with the shape of definitions, and with what is said to be their output."""
+    """All structural problems of the definitions and of the output name."""
     if len(definitions) > MOST_DEFINITIONS:
         message = f"it has {len(definitions):,} definitions; at most {MOST_DEFINITIONS:,} are allowed"
         return [Problem(message, definitions[MOST_DEFINITIONS].place)]
@@ -44,25 +44,25 @@ def shape_problems(definitions: Sequence[Definition], output: str, output_place:
 
 
 def letter_problems(alphabet: Sequence[str], letters: Sequence[Value]) -> Iterator[Problem]:
-    """What is wrong with an alphabet and what its letters mean."""
+    """Problems of an alphabet and of the values of its letters."""
     if not alphabet:
-        yield Problem("it has no alphabet; write a line like: # alphabet: a b c")
+        yield Problem("it has no alphabet; add a line: # alphabet: a b c")
     if len(alphabet) > MOST_LETTERS:
         yield Problem(f"its alphabet has {len(alphabet):,} letters; at most {MOST_LETTERS:,} are allowed")
     for letter, times in Counter(alphabet).items():
         if times > 1:
             yield Problem(f"letter {letter!r} is listed {times} times in the alphabet")
         if not isinstance(letter, str) or not is_symbol(letter):
-            yield Problem(f"letter {letter!r} of the alphabet is empty or has blanks in it")
+            yield Problem(f"letter {letter!r} of the alphabet is empty or contains whitespace")
     if len(letters) != len(alphabet):
         yield Problem(f"there are values for {len(letters)} letters, but the alphabet has {len(alphabet)}")
     for value in letters:
         if problem := value_problem(value):
-            yield Problem(f"what a letter means is no value: {problem}")
+            yield Problem(f"the value of a letter is invalid: {problem}")
 
 
 def value_problem(value: object, depth: int = 0) -> str | None:
-    """What is wrong with a value, if anything."""
+    """The problem of a value, or None."""
     match value:
         case None | bool():
             return None
@@ -71,26 +71,26 @@ def value_problem(value: object, depth: int = 0) -> str | None:
         case int() if abs(value) <= LARGEST_NUMBER:
             return None
         case Fraction(denominator=1):
-            return f"{value} is an integer and should be an int"
+            return f"{value} is an integer; use an int instead of a Fraction"
         case Fraction() if max(abs(value.numerator), value.denominator) <= LARGEST_NUMBER:
             return None
         case int() | Fraction():
             return f"numbers in a program are at most {LARGEST_NUMBER:,} in size"
         case tuple() if depth == DEEPEST_VALUE:
-            return f"tuples are nested at most {DEEPEST_VALUE} deep"
+            return f"tuples are nested at most {DEEPEST_VALUE} levels deep"
         case tuple():
             return next(filter(None, (value_problem(part, depth + 1) for part in value)), None)
         case float():
-            return f"{value!r} is a float, which is not exact; write a fraction"
+            return f"{value!r} is a float, which is not exact; use a Fraction"
         case _:
             return f"a {type(value).__name__} is not a symbol, a Boolean, a number, None or a tuple of these"
 
 
 class _Checker:
-    """Goes through definitions in order, and collects problems.
+    """Checks definitions in order and collects problems.
 
     Args:
-        names: The names of all definitions, those that come later among them.
+        names: The names of all definitions, including later ones.
     """
 
     def __init__(self, names: frozenset[str]) -> None:
@@ -101,7 +101,7 @@ class _Checker:
         self._local_names: set[str] = set()
 
     def check(self, definition: Definition, kinds: dict[str, str], *, inside: bool = False) -> None:
-        """Check one definition, given the kinds of those before it, and add its own."""
+        """Check one definition, given the kinds of the earlier ones, and record its kind."""
         self._place = definition.place
         self._name(definition.name, kinds)
         node = definition.node
@@ -130,7 +130,7 @@ class _Checker:
             case core.Width():
                 self._all((node.selector,), SELECTOR, kinds)
             case core.Repeat() if inside:
-                self._report("a loop cannot stand in another one; make it one loop with more variables")
+                self._report("loops cannot be nested; write one loop with more variables")
             case core.Repeat():
                 self._repeat(node, kinds)
             case _:
@@ -138,15 +138,15 @@ class _Checker:
         kinds.setdefault(definition.name, kind_of(node))
 
     def output(self, name: str, place: Place | None) -> None:
-        """Check what is said to be the output."""
+        """Check the output name."""
         self._place = place
         if not name:
             self._report("it has no output; define a sequence operator")
         elif name not in self.kinds:
-            self._report(f"there is no {name!r} that could be the output")
+            self._report(f"the output {name!r} is not defined")
         elif self.kinds[name] is SELECTOR:
             self._report(
-                f"the output {name!r} is a selector; the output is a sequence operator: aggregate with it first"
+                f"the output {name!r} is a selector; it must be a sequence operator, so aggregate with it first"
             )
 
     def _report(self, message: str) -> None:
@@ -154,22 +154,22 @@ class _Checker:
 
     def _name(self, name: str, kinds: Mapping[str, str]) -> None:
         if not NAME.fullmatch(name):
-            self._report(f"{name!r} is not a name; use letters, digits and _")
+            self._report(f"{name!r} is not a valid name; use letters, digits and _")
         elif name in RESERVED:
-            self._report(f"{name!r} is a word of the language; call it something else")
+            self._report(f"{name!r} is a reserved name; choose another name")
         if name in kinds:
-            self._report(f"{name!r} is defined twice; give the second one another name")
+            self._report(f"{name!r} is defined twice; rename the second definition")
 
     def _all(self, names: Sequence[str], kind: str, kinds: Mapping[str, str]) -> None:
         for name in names:
             found = kinds.get(name)
             if found is None and name in self.names:
-                self._report(f"{name!r} is used before it is defined; definitions are computed from top to bottom")
+                self._report(f"{name!r} is used before it is defined; definitions are evaluated from top to bottom")
             elif found is None:
                 hint = did_you_mean(name, kinds) or "define it before this one"
-                self._report(f"there is no {name!r}; {hint}")
+                self._report(f"unknown name {name!r}; {hint}")
             elif found is not kind:
-                self._report(f"{name!r} is {found}, but {kind} is needed here")
+                self._report(f"{name!r} is {found}; expected {kind}")
 
     def _value(self, value: object) -> None:
         if problem := value_problem(value):
@@ -177,9 +177,9 @@ class _Checker:
 
     def _arity(self, node: core.Apply) -> None:
         if len(node.operands) != ARITY[node.operator]:
-            wanted = ARITY[node.operator]
+            expected = ARITY[node.operator]
             self._report(
-                f"{node.operator.value!r} takes {wanted} operand{'s' * (wanted > 1)}, not {len(node.operands)}"
+                f"{node.operator.value!r} takes {expected} operand{'s' * (expected > 1)}, not {len(node.operands)}"
             )
 
     def _rows(self, node: core.Table) -> None:
@@ -195,7 +195,7 @@ class _Checker:
             for value in (*values, result):
                 self._value(value)
             if identity(values) in results:
-                self._report(f"the table has two rows for {values!r}; it may have one")
+                self._report(f"the table has two rows for {values!r}; remove one")
             results[identity(values)] = result
 
     def _pairs(self, node: core.SelectPairs) -> None:
@@ -212,9 +212,9 @@ class _Checker:
             if len(node.selectors) != 1:
                 self._report(f"'not' negates one selector, not {len(node.selectors)}")
         elif node.operator not in (Operator.AND, Operator.OR):
-            self._report(f"selectors are joined by and, or and not, not by {node.operator.value!r}")
+            self._report(f"selectors are combined by and, or and not, but not by {node.operator.value!r}")
         elif len(node.selectors) < 2:
-            self._report(f"{node.operator.value!r} joins two selectors or more")
+            self._report(f"{node.operator.value!r} combines two or more selectors")
 
     def _repeat(self, node: core.Repeat, kinds: dict[str, str]) -> None:
         variables = [name for name, _ in node.variables]
@@ -222,14 +222,14 @@ class _Checker:
         if not variables:
             self._report("a loop has at least one variable")
         if len(node.following) != len(variables):
-            self._report(f"a loop of {len(variables)} variables says what {len(node.following)} of them are next")
+            self._report(f"a loop of {len(variables)} variables has next values for {len(node.following)} of them")
         if node.result not in variables:
             self._report(f"{node.result!r} is not a variable of the loop ({' '.join(variables)})")
         if len(node.body) > MOST_DEFINITIONS:
             self._report(f"a loop has at most {MOST_DEFINITIONS:,} definitions")
             return
         loop = replace(node, result="")
-        if loop in self._loops:  # of which another variable was wanted
+        if loop in self._loops:  # checked for another variable of the same loop
             return
         self._loops.add(loop)
         place, inner = self._place, dict(kinds)
@@ -245,6 +245,6 @@ class _Checker:
 
     def _local(self, name: str, place: Place | None) -> None:
         if name in self.names or name in self._local_names:
-            message = f"{name!r} is defined inside of the loop and outside; give one of them another name"
+            message = f"{name!r} is defined both inside and outside the loop; rename one of them"
             self.problems.append(Problem(message, place))
         self._local_names.add(name)

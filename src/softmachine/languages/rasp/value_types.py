@@ -1,4 +1,4 @@
-"""Types of sequence operators: what is known of a value before the program runs."""
+"""Static types of sequence operators: finite domains, and ranges that grow with the input length."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ MOST_SHOWN = 8
 
 @dataclass(frozen=True)
 class Line:
-    """A bound that may grow with the length n ≥ 1: ``constant + slope · n``, or faster for products of integers.
+    """A bound that is a polynomial in the length n ≥ 1: ``constant + slope · n`` and, for products, higher powers.
 
     Args:
-        constant: What does not grow.
-        slope: What is multiplied by n.
-        higher: What is multiplied by n², n³, …; empty if it is a line.
+        constant: The coefficient of 1.
+        slope: The coefficient of n.
+        higher: The coefficients of n², n³, …; empty if the bound is linear.
     """
 
     constant: int
@@ -29,7 +29,7 @@ class Line:
 
     @classmethod
     def of(cls, coefficients: list[int]) -> Line:
-        """The bound with these coefficients of 1, n, n² and so on."""
+        """The bound with these coefficients of 1, n, n², …."""
         constant, slope, *higher = [*coefficients, 0, 0]
         while higher and not higher[-1]:
             higher.pop()
@@ -37,16 +37,16 @@ class Line:
 
     @property
     def coefficients(self) -> tuple[int, ...]:
-        """Those of 1, n, n² and so on."""
+        """The coefficients of 1, n, n², …."""
         return (self.constant, self.slope, *self.higher)
 
     @property
     def degree(self) -> int:
-        """How fast it grows: 0 if not at all, 1 if as a line."""
+        """The degree of the polynomial: 0 if constant, 1 if linear."""
         return 1 + len(self.higher) if self.higher else int(self.slope != 0)
 
     def at(self, n: int) -> int:
-        """The bound at a length."""
+        """The bound at length n."""
         return sum(coefficient * n**power for power, coefficient in enumerate(self.coefficients))
 
     def __add__(self, other: Line) -> Line:
@@ -66,20 +66,20 @@ class Line:
         return Line.of(product)
 
     def at_least(self, other: Line) -> bool:
-        """Whether it is known to be no less than another at every length."""
+        """Whether it is provably at least another bound at every length."""
         return min((self - other)._from_one()) >= 0
 
     def or_more(self, other: Line) -> Line:
-        """A bound that is no less than both."""
+        """A bound that is at least both."""
         pairs = zip_longest(self._from_one(), other._from_one(), fillvalue=0)
         return _to_zero([max(pair) for pair in pairs])
 
     def or_less(self, other: Line) -> Line:
-        """A bound that is no more than both."""
+        """A bound that is at most both."""
         return -((-self).or_more(-other))
 
     def _from_one(self) -> list[int]:
-        """The coefficients of 1, m, m², … for m = n - 1, which is 0 or more."""
+        """The coefficients of 1, m, m², … for m = n - 1 ≥ 0."""
         return _shifted(self.coefficients, 1)
 
     def __str__(self) -> str:
@@ -93,11 +93,11 @@ ZERO, ONE, LENGTH = Line(0), Line(1), Line(0, 1)
 
 @dataclass(frozen=True)
 class Finite:
-    """One of finitely many values: symbols, Booleans, small numbers, tuples; None among them where a dialect has it.
+    """A finite domain: symbols, Booleans, small numbers, tuples, and None in dialects that have it.
 
     Args:
-        values: All of them, each once (True and 1 are two values), in the order in which they were found.
-        partial: Whether it may be undefined somewhere.
+        values: All values, without duplicates (True and 1 are different), in order of discovery.
+        partial: Whether the sequence operator may be undefined at some position.
     """
 
     values: tuple[Value, ...]
@@ -117,12 +117,12 @@ class Finite:
 
 @dataclass(frozen=True)
 class Integer:
-    """An integer whose size is bounded by a function of the length; True and False count as 1 and 0.
+    """An integer bounded by polynomials in the length; True and False count as 1 and 0.
 
     Args:
-        low: No value is below this.
-        high: No value is above this.
-        partial: Whether it may be undefined somewhere.
+        low: Lower bound.
+        high: Upper bound.
+        partial: Whether the sequence operator may be undefined at some position.
     """
 
     low: Line
@@ -135,13 +135,13 @@ class Integer:
 
 @dataclass(frozen=True)
 class Ratio:
-    """A fraction: a mean, or a quotient; ``low`` and ``high`` bound its value.
+    """A fraction, such as a mean or a quotient, with bounds on its value and its denominator.
 
     Args:
-        low: No value is below this.
-        high: No value is above this.
-        denominator: No denominator is larger.
-        partial: Whether it may be undefined somewhere.
+        low: Lower bound.
+        high: Upper bound.
+        denominator: Upper bound of the denominator.
+        partial: Whether the sequence operator may be undefined at some position.
     """
 
     low: Line

@@ -1,4 +1,4 @@
-"""Values, and what elementwise operations make of them: exact, and undefined where they mean nothing."""
+"""Values and the exact semantics of elementwise operations and reductions on them."""
 
 from __future__ import annotations
 
@@ -10,53 +10,53 @@ from typing import Any, Final, TypeAlias, TypeGuard
 from softmachine.languages.rasp.core import UNDEFINED, Operator, Reduction, Undefined, Value
 
 Result: TypeAlias = Value | Undefined
-"""A value, or that there is none."""
+"""A value, or `UNDEFINED`."""
 Number: TypeAlias = bool | int | Fraction
 
 LONGEST_SYMBOL: Final = 1000
-"""Symbols are not joined to longer ones: it is undefined."""
+"""Concatenation to a longer symbol is undefined."""
 MOST_BITS: Final = 1 << 14
-"""Numbers with more are not made by a power: it is undefined."""
+"""A power with more bits is undefined."""
 
 
 def identity(value: Result | tuple[Result, ...]) -> Hashable:
-    """What tells values apart where Python does not: True is not 1, also inside tuples."""
+    """A hashable key that, unlike Python's equality, distinguishes True from 1, also inside tuples."""
     if isinstance(value, tuple):
         return tuple(map(identity, value))
     return (isinstance(value, bool), value)
 
 
 def same(one: Value, other: Value) -> bool:
-    """Whether two values are one and the same; True and 1 are two."""
+    """Whether two values are identical; True and 1 are not."""
     return identity(one) == identity(other)
 
 
 def spelled(value: Result) -> str:
-    """A value as people read it in an answer."""
+    """A value as text, as outputs show it."""
     if isinstance(value, tuple):
         return f"({', '.join(map(spelled, value))})"
     return "undefined" if isinstance(value, Undefined) else str(value)
 
 
 def is_number(value: Result) -> TypeGuard[Number]:
-    """Whether a value is a number; True and False are 1 and 0."""
+    """Whether a value is a number; True and False count as 1 and 0."""
     return isinstance(value, int | Fraction)
 
 
 def plain(number: Number) -> int | Fraction:
-    """A number as it is written: an integer if it is one."""
+    """A number in normal form: an ``int`` if it is integral."""
     if isinstance(number, Fraction):
         return number.numerator if number.denominator == 1 else number
     return int(number)
 
 
 def truth(value: Result) -> bool | Undefined:
-    """Whether a value counts as true: a Boolean, or a number that is not 0."""
+    """The truth value of a Boolean or a number (true unless 0); undefined for other values."""
     return bool(value) if is_number(value) else UNDEFINED
 
 
 def apply(operator: Operator, operands: Sequence[Result]) -> Result:
-    """What an operation makes of values. Of an undefined one, undefined; but a choice only looks at what it takes."""
+    """The result of an operation. Undefined operands propagate, except in the branch that a choice does not take."""
     if operator is Operator.CHOOSE:
         then, condition, otherwise = operands
         decided = truth(condition)
@@ -76,7 +76,7 @@ def apply(operator: Operator, operands: Sequence[Result]) -> Result:
 
 
 def aggregated(values: Sequence[Result], reduction: Reduction) -> Result:
-    """What an aggregate makes of the values that are selected, one or more."""
+    """Reduce the selected values, one or more, to one value."""
     if UNDEFINED in values:
         return UNDEFINED
     first, *others = values
@@ -89,7 +89,7 @@ def aggregated(values: Sequence[Result], reduction: Reduction) -> Result:
     if reduction is Reduction.MEAN:
         return plain(Fraction(sum(numbers)) / len(numbers))
     best = max(numbers) if reduction is Reduction.LARGEST else min(numbers)
-    # True is the largest of Booleans, but the number 1 if that is among them.
+    # The maximum of Booleans is a Boolean; with a number among them, it is a number.
     return best if all(isinstance(number, bool) for number in numbers) else plain(best)
 
 
@@ -98,7 +98,7 @@ def _compared(operator: Operator, left: Any, right: Any) -> Result:
         return UNDEFINED
     try:
         return bool(_COMPARING[operator](left, right))
-    except TypeError:  # there is no order between these
+    except TypeError:  # the operands are not ordered
         return UNDEFINED
 
 

@@ -1,13 +1,13 @@
-"""RASP as functions of sequences: always causal, with the names that such programs are written in.
+"""Causal RASP as functions of sequences, with the names that RASP-L uses.
 
-A program is a Python function of a sequence. It is called once, with a stand-in, and what it does becomes a program:
+A program is a Python function of a sequence. It is called once with a symbolic sequence, which records its operations:
 
 >>> from softmachine.rasp import causal
 >>> def previous(x):
 ...     return causal.shift_right(x, 1)
 >>> causal.evaluate(previous, [3, 1, 2])
 [0, 3, 1]
->>> program = causal.program(previous, [1, 2, 3])  # which sm.compile and sm.run take
+>>> program = causal.program(previous, [1, 2, 3])  # accepted by sm.compile and sm.run
 """
 
 from softmachine.languages.rasp.python.causal.basics import (

@@ -1,1 +1,1 @@
-"""RASP as an embedded language: programs are Python expressions, as in tracr."""
+"""RASP embedded in Python: programs are Python expressions, as in tracr."""

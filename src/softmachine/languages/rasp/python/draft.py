@@ -1,4 +1,4 @@
-"""A program in the making: definitions with their types, and columns, which may be None somewhere."""
+"""Typed builder of RASP definitions: infers the type of each operation as it is added, and handles None."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from softmachine.support.errors import Place
 
 @dataclass(frozen=True)
 class Column:
-    """A sequence operator of a dialect that has None.
+    """A nullable sequence operator, for dialects that have None.
 
     Args:
-        reference: Its value; where it is None, any value.
-        present: True where it is not None, False where it is; None if it is never None, or if None is one of finitely
-            many values, as which it is found in the value itself.
+        reference: The value; arbitrary where it is None.
+        present: The flag that is True where the value is not None; None if the value is never None, or if it has a
+            finite domain, which then contains None itself.
     """
 
     reference: str
@@ -30,10 +30,10 @@ class Column:
 
 
 class Draft:
-    """Definitions in the making, each with its type, which decides how functions of it are made.
+    """Builds definitions with their types, which determine how functions of them are lowered.
 
     Args:
-        letters: What the letters of the alphabet mean.
+        letters: The values of the letters of the alphabet.
         causal: Whether selectors see only keys up to the query.
     """
 
@@ -45,10 +45,10 @@ class Draft:
         self._inference = Inference(self.letters, causal)
 
     def add(self, node: Node) -> str:
-        """A reference to an operation.
+        """Add an operation and return its reference.
 
         Raises:
-            InvalidError: If it does not fit the types of its operands.
+            InvalidError: If it has a type error.
         """
         reference = self.builder.add(node, self.place)
         if reference not in self._inference.nodes:
@@ -58,7 +58,7 @@ class Draft:
         return reference
 
     def fits(self, node: Node) -> bool:
-        """Whether an operation fits the types of its operands."""
+        """Whether an operation type-checks."""
         trial = "?"
         self._inference.infer([Definition(trial, node)])
         fitting = not self._inference.problems
@@ -66,35 +66,35 @@ class Draft:
         return fitting
 
     def type(self, reference: str) -> Type:
-        """What is known of a sequence operator."""
+        """The type of a sequence operator."""
         found = self._inference.types[reference]
         assert found is not None
         return found
 
     def finite(self, reference: str) -> tuple[Value, ...] | None:
-        """All that a sequence operator may be, if these are finitely many values."""
+        """The domain of a sequence operator if it is finite, otherwise None."""
         kind = self.type(reference)
         return kind.values if isinstance(kind, Finite) else None
 
     def numeric(self, reference: str) -> bool:
-        """Whether a sequence operator is a number wherever it is defined."""
+        """Whether all values of a sequence operator are numbers."""
         return all(map(is_number, self.finite(reference) or ()))
 
     def always_selects(self, selector: str) -> bool:
-        """Whether every query is known to select something."""
+        """Whether every query provably selects a key."""
         facts = self._inference.facts[selector]
         return facts is not None and not facts.empty
 
     def constant(self, value: Value) -> str:
-        """The same value everywhere."""
+        """Add a constant."""
         return self.add(Constant(value))
 
     def apply(self, operator: Operator, *operands: str) -> str:
-        """An elementwise operation."""
+        """Add an elementwise operation."""
         return self.add(Apply(operator, operands))
 
     def emit(self, term: Term, arguments: Sequence[str]) -> str:
-        """The definitions that compute a term of some sequence operators."""
+        """Add the operations that compute a term over sequence operators."""
         if isinstance(term, Argument):
             return arguments[term.index]
         if isinstance(term, Literal):
@@ -102,19 +102,19 @@ class Draft:
         return self.apply(term.operator, *(self.emit(operand, arguments) for operand in term.operands))
 
     def among(self, operand: str, values: Sequence[Value]) -> str:
-        """Whether a sequence operator of finitely many values is one of some."""
-        wanted = set(map(identity, values))
-        return self.add(Table((operand,), tuple(((x,), identity(x) in wanted) for x in self.finite(operand) or ())))
+        """Add a membership test of a sequence operator with a finite domain."""
+        members = set(map(identity, values))
+        return self.add(Table((operand,), tuple(((x,), identity(x) in members) for x in self.finite(operand) or ())))
 
     def presence(self, column: Column) -> str | None:
-        """Where a column is not None; None if it never is."""
+        """The flag that is True where a column is not None; None if the column is never None."""
         domain = self.finite(column.reference) or ()
         if None in domain:
             return self.among(column.reference, [value for value in domain if value is not None])
         return column.present
 
     def column(self, value: str, present: Sequence[str]) -> Column:
-        """A value that is None unless all of these hold; as one of finitely many values, if it is that."""
+        """A column that is None unless all flags hold; over a finite domain, None becomes one of the values."""
         flags = list(dict.fromkeys(present))
         if not flags:
             return Column(value)
@@ -126,7 +126,7 @@ class Draft:
         return Column(self.apply(Operator.CHOOSE, value, together, self.constant(None)))
 
     def filled(self, reference: str) -> str:
-        """A sequence operator with another of its values where it is None."""
+        """Replace None in a finite domain by another of its values."""
         domain = self.finite(reference) or ()
         if None not in domain:
             return reference
@@ -136,7 +136,7 @@ class Draft:
         return self.add(Table((reference,), rows))
 
     def defined(self, column: Column) -> str:
-        """The value of a column, undefined where it is None."""
+        """The value of a column, with None turned into undefined."""
         if column.present is None:
             return column.reference
         certain = self.add(Table((column.present,), (((True,), True),)))

@@ -1,4 +1,4 @@
-"""Operations of the core, as functions on Python's values and on symbols."""
+"""Core operations as Python functions on concrete and symbolic values."""
 
 from __future__ import annotations
 
@@ -34,10 +34,10 @@ _FUNCTIONS: Final[Mapping[Operator, Callable[..., Any]]] = {
 
 @dataclass(frozen=True)
 class Elementary:
-    """An operation that Python and the core both have.
+    """An operation of both Python and the core.
 
     Args:
-        operator: Which.
+        operator: The core operator.
     """
 
     operator: Operator
@@ -47,11 +47,11 @@ class Elementary:
         return self.operator.value
 
     def __call__(self, *operands: Any) -> Any:
-        """What it makes of values."""
+        """Apply the operation as Python does."""
         return _FUNCTIONS[self.operator](*operands)
 
     def agrees(self, domains: Sequence[Sequence[Value] | None]) -> bool:
-        """Whether the core computes what Python does, for values of these domains; None for numbers without bound."""
+        """Whether the core and Python agree on these domains; None stands for unbounded numbers."""
         values = [value for domain in domains for value in domain or ()]
         if self.operator in (Operator.AND, Operator.OR, Operator.NOT):
             return None not in domains and all(isinstance(value, bool) for value in values)

@@ -1,4 +1,4 @@
-"""What all expressions of the Python dialects have in common: names, marks, and how one is made into a program."""
+"""Base class of the expressions of the Python dialects, and argument checks."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ HERE: Final = str(Path(__file__).parents[3])
 
 
 def place_of_caller() -> Place | None:
-    """The line of the user's program that is being executed."""
+    """The current line of the user's program: the innermost stack frame outside softmachine."""
     frame = sys._getframe(1)
     while frame is not None and frame.f_code.co_filename.startswith(HERE):
         if frame.f_back is None:
@@ -30,12 +30,12 @@ def place_of_caller() -> Place | None:
 class Expression(ABC):
     """A sequence operator or a selector.
 
-    It is told apart from others by identity, can have a name, and remembers where it was written.
+    Expressions are compared by identity, may have a name, and record the source line that created them.
     """
 
     default_name: str
     kind: str
-    """Sequence operator, or selector."""
+    """``sequence operator`` or ``selector``, for messages."""
 
     def __init__(self) -> None:
         self.place = place_of_caller()
@@ -44,39 +44,39 @@ class Expression(ABC):
     @property
     @abstractmethod
     def children(self) -> Sequence[Expression]:
-        """The expressions that it is computed from."""
+        """The operand expressions."""
 
     @abstractmethod
-    def define(self, draft: Draft, *children: Any) -> Column | str:
-        """Add the operations that compute it, from what its children have become."""
+    def define(self, builder: Draft, *children: Any) -> Column | str:
+        """Add the operations that compute the expression, given the lowered children."""
 
     @property
     def name(self) -> str:
-        """What people call it."""
+        """The name given by the user, or the default name of the class."""
         return str(self._annotations.get("name", self.default_name))
 
     @property
     def label(self) -> str:
-        """The same."""
+        """Alias of `name`."""
         return self.name
 
     @property
     def is_named(self) -> bool:
-        """Whether somebody has given it a name."""
+        """Whether the user has given it a name."""
         return "name" in self._annotations
 
     @property
     def annotations(self) -> Mapping[str, Any]:
-        """The marks that it has."""
+        """All annotations, including the name."""
         return MappingProxyType({"name": self.name, **self._annotations})
 
     def annotated(self, **marks: Any) -> Self:
-        """The same expression, with marks."""
+        """Add annotations and return the expression itself."""
         self._annotations.update(marks)
         return self
 
     def named(self, name: str) -> Self:
-        """The same expression, with a name."""
+        """Set the name and return the expression itself."""
         return self.annotated(name=name)
 
     def __repr__(self) -> str:
@@ -87,42 +87,42 @@ ExpressionT = TypeVar("ExpressionT", bound=Expression)
 
 
 def annotate(expression: ExpressionT, **marks: Any) -> ExpressionT:
-    """The same expression, with marks."""
+    """Add annotations to an expression and return it."""
     return expression.annotated(**marks)
 
 
 def checked_value(item: object, place: Place | None) -> Value:
-    """A constant of a program.
+    """Convert a Python object to a constant of a program.
 
     Raises:
-        UsageError: If it is no value.
+        UsageError: If it is not a value.
     """
     if isinstance(item, Expression):
-        raise UsageError(f"a value is needed, and {item.name!r} is an expression")
+        raise UsageError(f"expected a value, not the expression {item.name!r}")
     try:
         return value_of(item)
     except ValueError as error:
-        raise usage(f"this constant means nothing: {error}", place) from None
+        raise usage(f"invalid constant: {error}", place) from None
 
 
 def checked_function(item: object, what: str, place: Place | None, hint: str) -> Callable[..., Any]:
-    """A function.
+    """Check that an argument is a function and return it.
 
     Raises:
-        UsageError: If it is none.
+        UsageError: If it is not a function.
     """
     if not callable(item) or isinstance(item, Expression):
-        raise usage(f"{what} is a function, not {described(item)}", place, hint)
+        raise usage(f"{what} must be a function, not {described(item)}", place, hint)
     return item
 
 
 def usage(message: str, place: Place | None, hint: str | None = None) -> UsageError:
-    """A mistake in how an expression is made, with the line where it is."""
+    """A usage error in the construction of an expression, with its place."""
     error = UsageError(message, hint=hint)
     error.place = place
     return error
 
 
 def described(item: object) -> str:
-    """What something is, in words."""
+    """The kind of an object, for messages."""
     return f"the {item.kind} {item.name!r}" if isinstance(item, Expression) else f"a {type(item).__name__}"

@@ -1,4 +1,4 @@
-"""Programs of the other RASP library, taken without importing it: by the names of its classes and attributes."""
+"""Conversion of tracr programs, matched by class and attribute names without importing tracr."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ _MISSING: Final = object()
 
 @dataclass(frozen=True)
 class Kind:
-    """A class of the other library.
+    """The conversion of one tracr class.
 
     Args:
-        make: Our class.
-        parts: Its attributes that are expressions, in the order of our arguments.
-        others: Its other attributes, likewise after those.
+        make: The corresponding class, or a function that builds it.
+        parts: The attributes that are expressions, in the order of the arguments of ``make``.
+        others: The other attributes, which follow in the arguments.
     """
 
     make: Callable[..., Expression]
@@ -55,7 +55,7 @@ KINDS: Final[Mapping[str, Kind]] = {
     "Aggregate": Kind(selectors.Aggregate, ("selector", "sop"), ("default",)),
 }
 OPTIONAL: Final[Mapping[str, object]] = {"default": None, "check_length": True}
-"""Attributes that need not be there."""
+"""Optional attributes with their defaults."""
 
 
 @validated
@@ -67,29 +67,29 @@ def from_tracr(
     causal: bool = False,
     example: Iterable[object] = (),
 ) -> Program:
-    """A program that was written as objects of the other library, which is not imported.
+    """Convert a tracr program. tracr is not imported.
 
     Args:
-        output: Its output: a sequence operator of that library.
-        vocabulary: The letters that an input may have: symbols, numbers, Booleans.
-        name: What people call the program; by default the name of the output.
+        output: The output of the program: a sequence operator of tracr.
+        vocabulary: The input letters: symbols, numbers, Booleans.
+        name: The name of the program; by default the name of the output.
         causal: Whether selectors see only keys up to the query.
-        example: The input that it suggests.
+        example: The suggested input.
 
     Raises:
-        UsageError: If something in it is not known.
-        ConstructionError: If it is computed from itself, is too large, or has a function that cannot be traced.
-        InvalidError: If something in it means nothing.
+        UsageError: If it contains an object of an unknown class.
+        ConstructionError: If it is cyclic or too large, or has a function that cannot be traced.
+        InvalidError: If an expression is invalid.
     """
     return program(converted(output), vocabulary, name=name, causal=causal, example=example)
 
 
 def converted(output: object) -> Expression:
-    """Our expression for one of the other library.
+    """Convert a tracr expression.
 
     Raises:
-        UsageError: If something in it is not known.
-        ConstructionError: If it is computed from itself, or is too large.
+        UsageError: If it contains an object of an unknown class.
+        ConstructionError: If it is cyclic or too large.
     """
     done: dict[int, Expression] = {}
     for item in in_order(output, _parts, lambda item: repr(_name(item) or type(item).__name__)):
@@ -105,8 +105,8 @@ def _kind(item: object) -> Kind:
         if base.__name__ in KINDS:
             return KINDS[base.__name__]
     raise UsageError(
-        f"{type(item).__module__}.{type(item).__qualname__} is not known: a program is made of {', '.join(KINDS)}",
-        hint="give the sequence operator that is the output of the program",
+        f"unknown class {type(item).__module__}.{type(item).__qualname__}; a program may contain {', '.join(KINDS)}",
+        hint="pass the sequence operator that is the output of the program",
     )
 
 
@@ -122,14 +122,14 @@ def _attribute(item: object, name: str) -> Any:
 
 
 def _name(item: object) -> str | None:
-    """The name that somebody has given to an object, which is not the one that all of its class have."""
+    """The name that the user has given to an object; None if it is the default name of its class."""
     name = getattr(item, "name", None)
     default = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", type(item).__name__).lower()
     return name if isinstance(name, str) and name not in (default, default.removesuffix("_type")) else None
 
 
 def _predicate(predicate: Any) -> Any:
-    """A comparison of the other library as ours; a function as it is."""
+    """Convert a tracr comparison; functions are returned unchanged."""
     if isinstance(predicate, Enum) and predicate.name in selectors.Comparison.__members__:
         return selectors.Comparison[predicate.name]
     return predicate

@@ -1,4 +1,4 @@
-"""Python functions of the values at a position, as operations of the core: tables where they can, otherwise traced."""
+"""Lowering of elementwise Python functions: tables over finite domains, symbolic execution otherwise."""
 
 from __future__ import annotations
 
@@ -19,48 +19,50 @@ from softmachine.languages.rasp.values import Number, Result, is_number, same, s
 from softmachine.support.errors import ConstructionError, InvalidError, Place
 
 MOST_SAMPLES: Final = 12
-"""Numbers without bound on which a traced function is compared with what was traced."""
+"""Sampled values per unbounded argument when a function is compared with its traced term."""
 MOST_COMPARED: Final = 1 << 12
 SAMPLED_LENGTH: Final = 8
 CLOSE: Final = Fraction(1, 10**9)
-"""Python's floats round, so what they give may be so far from what is exact."""
+"""Relative tolerance for the rounding of Python's floats."""
 
 
-def mapped(draft: Draft, function: Callable[..., Any], columns: Sequence[Column]) -> Column:
-    """A function of the values at each position; of one or two. It is not called on None, which stays None.
+def mapped(builder: Draft, function: Callable[..., Any], columns: Sequence[Column]) -> Column:
+    """Lower an elementwise function of one or two columns. It is not called on None, which stays None.
 
     Args:
-        draft: The program in the making.
+        builder: The program under construction.
         function: A Python function without side effects.
         columns: Its arguments.
 
     Raises:
-        InvalidError: If it raises an error, or gives what is no value.
-        ConstructionError: If an argument is without bound, and it cannot be traced.
+        InvalidError: If it raises an error or returns an invalid value.
+        ConstructionError: If an argument is unbounded and the function cannot be traced.
     """
-    domains = [draft.finite(column.reference) for column in columns]
+    domains = [builder.finite(column.reference) for column in columns]
     if None not in domains:
-        return Column(_table(draft, function, columns, [domain or () for domain in domains]))
-    present = [flag for column in columns if (flag := draft.presence(column))]
-    references = [draft.filled(column.reference) for column in columns]
-    cases = term_cases(draft, function, references)
-    value = _by_cases(draft, [(test, draft.emit(_without_none(term), references)) for test, term in cases])
+        return Column(_table(builder, function, columns, [domain or () for domain in domains]))
+    present = [flag for column in columns if (flag := builder.presence(column))]
+    references = [builder.filled(column.reference) for column in columns]
+    cases = term_cases(builder, function, references)
+    value = _by_cases(builder, [(test, builder.emit(_without_none(term), references)) for test, term in cases])
     if any(_may_be_none(term) for _, term in cases):
-        flags = [(test, draft.emit(_presence(term), references)) for test, term in cases]
-        present.append(_by_cases(draft, flags))
-    return draft.column(value, present)
+        flags = [(test, builder.emit(_presence(term), references)) for test, term in cases]
+        present.append(_by_cases(builder, flags))
+    return builder.column(value, present)
 
 
-def term_cases(draft: Draft, function: Callable[..., Any], references: Sequence[str]) -> list[tuple[str | None, Term]]:
-    """What a function computes of numbers without bound: terms, each with the condition under which it is that one.
+def term_cases(
+    builder: Draft, function: Callable[..., Any], references: Sequence[str]
+) -> list[tuple[str | None, Term]]:
+    """The terms that a function of unbounded numbers computes, each with its condition.
 
-    A condition is a sequence operator, one about the argument that has finitely many values; the last has none.
+    A condition is a sequence operator that tests the argument with a finite domain; the last term has no condition.
 
     Raises:
         InvalidError: If the function raises an error.
         ConstructionError: If it cannot be traced.
     """
-    types, place = [draft.type(reference) for reference in references], draft.place
+    types, place = [builder.type(reference) for reference in references], builder.place
     domains = {index: kind.values for index, kind in enumerate(types) if isinstance(kind, Finite)}
     numeric = all(is_number(value) for domain in domains.values() for value in domain)
     try:
@@ -74,56 +76,56 @@ def term_cases(draft: Draft, function: Callable[..., Any], references: Sequence[
     for value in domain:
         arguments = [value if index == k else _argument(k, kind) for k, kind in enumerate(types)]
         found.setdefault(trace(function, arguments, types, place), []).append(value)
-    if not found:  # nothing is known of nothing: it is None or undefined as its argument is
+    if not found:  # the domain is empty: the result is None or undefined where the argument is
         return [(None, Argument(index))]
-    cases = [(draft.among(references[index], values), term) for term, values in found.items()]
+    cases = [(builder.among(references[index], values), term) for term, values in found.items()]
     return [*cases[:-1], (None, cases[-1][1])]
 
 
-def _by_cases(draft: Draft, cases: Sequence[tuple[str | None, str]]) -> str:
+def _by_cases(builder: Draft, cases: Sequence[tuple[str | None, str]]) -> str:
     result = cases[-1][1]
     for test, value in reversed(cases):
         if test is not None:
-            result = draft.apply(Operator.CHOOSE, value, test, result)
+            result = builder.apply(Operator.CHOOSE, value, test, result)
     return result
 
 
 def _table(
-    draft: Draft, function: Callable[..., Any], columns: Sequence[Column], domains: Sequence[Sequence[Value]]
+    builder: Draft, function: Callable[..., Any], columns: Sequence[Column], domains: Sequence[Sequence[Value]]
 ) -> str:
     size = 1
     for domain in domains:
         size *= len(domain)
     if size > MOST_ROWS:
         raise ConstructionError(
-            f"{named(function, draft.place)} would be called on {size:,} combinations of values; at most "
+            f"{named(function, builder.place)} would be called on {size:,} combinations of values; at most "
             f"{MOST_ROWS:,} are allowed",
-            place=draft.place,
-            hint="use a smaller vocabulary, or do it in several steps",
+            place=builder.place,
+            hint="use a smaller vocabulary, or split the function into several steps",
         )
     rows: list[tuple[tuple[Value, ...], Value]] = []
     for values in product(*domains):
         try:
-            rows.append((values, None if None in values else called(function, values, draft.place)))
-        except ZeroDivisionError:  # there it is undefined, as a division by 0 is everywhere
+            rows.append((values, None if None in values else called(function, values, builder.place)))
+        except ZeroDivisionError:  # undefined, as every division by 0
             continue
-    return _shortest(draft, [column.reference for column in columns], rows)
+    return _shortest(builder, [column.reference for column in columns], rows)
 
 
-def _shortest(draft: Draft, references: Sequence[str], rows: Sequence[tuple[tuple[Value, ...], Value]]) -> str:
-    """A table without what it does not depend on: operands that are always the same; or what it is a table of."""
-    kinds = [draft.type(reference) for reference in references]
+def _shortest(builder: Draft, references: Sequence[str], rows: Sequence[tuple[tuple[Value, ...], Value]]) -> str:
+    """Simplify a table: drop constant operands; return the operand itself if the table is the identity."""
+    kinds = [builder.type(reference) for reference in references]
     varying = [
         k for k, kind in enumerate(kinds) if kind.partial or not isinstance(kind, Finite) or len(kind.values) > 1
     ]
     if not varying and rows:
-        return draft.constant(rows[0][1])
+        return builder.constant(rows[0][1])
     kept = varying or range(len(references))
     shorter = [(tuple(values[k] for k in kept), result) for values, result in rows]
-    total = isinstance(kinds[kept[0]], Finite) and len(shorter) == len(draft.finite(references[kept[0]]) or ())
+    total = isinstance(kinds[kept[0]], Finite) and len(shorter) == len(builder.finite(references[kept[0]]) or ())
     if len(kept) == 1 and total and all(same(before, after) for (before,), after in shorter):
         return references[kept[0]]
-    return draft.add(Table(tuple(references[k] for k in kept), tuple(shorter)))
+    return builder.add(Table(tuple(references[k] for k in kept), tuple(shorter)))
 
 
 def called(
@@ -132,17 +134,17 @@ def called(
     place: Place | None,
     read: Callable[[Any], Value] = value_of,
 ) -> Value:
-    """What a function gives.
+    """Call a Python function on core values.
 
     Args:
         function: The function.
-        values: What it is called with.
-        place: Where that is written.
-        read: Makes a value of what it gives, or raises a ValueError.
+        values: The arguments.
+        place: The place of the expression, for messages.
+        read: Converts the result to a value, or raises a ValueError.
 
     Raises:
-        ZeroDivisionError: If it does.
-        InvalidError: If it raises another error, or gives what is no value.
+        ZeroDivisionError: If the function raises it.
+        InvalidError: If the function raises another error or returns an invalid value.
     """
     try:
         result = function(*map(python_value, values))
@@ -153,7 +155,7 @@ def called(
     try:
         return read(result)
     except ValueError as error:
-        raise failed(function, f"called with {_shown(values)}, it gives what is no value: {error}", place) from None
+        raise failed(function, f"called with {_shown(values)}, it returns an invalid value: {error}", place) from None
 
 
 def _shown(values: Sequence[Value]) -> str:
@@ -165,19 +167,19 @@ def _said(error: Exception) -> str:
 
 
 def failed(function: Callable[..., Any], problem: str, place: Place | None) -> InvalidError:
-    """The error that a function does not work."""
+    """The error for a function that fails."""
     where = place or place_of(function)
     return InvalidError(named(function, unless=where), [problem], place=where)
 
 
 def place_of(function: Callable[..., Any]) -> Place | None:
-    """Where a function is written, if it is written in Python."""
+    """The place of the definition of a function, if it is written in Python."""
     code = getattr(function, "__code__", None)
     return Place(code.co_filename, code.co_firstlineno) if code else None
 
 
 def named(function: Callable[..., Any], unless: Place | None = None) -> str:
-    """A function, as messages call it: its name, and where it is written, unless that is said already."""
+    """A function as messages name it: its name and its place, unless that is ``unless``."""
     if isinstance(function, Elementary):
         return f"operator {function.operator.value!r}"
     name = getattr(function, "__name__", None) or type(function).__name__
@@ -197,17 +199,17 @@ def trace(
     types: Sequence[Type],
     place: Place | None = None,
 ) -> Term:
-    """What a function computes, compared with the function on some arguments of these types.
+    """Trace a function to a term and test the term against the function on sampled arguments.
 
     Raises:
-        ConstructionError: If it does what cannot be written as a term, or is not what the term is.
-        InvalidError: If it raises an error.
+        ConstructionError: If the function cannot be traced, or if the term differs from it on a sample.
+        InvalidError: If the function raises an error.
     """
     try:
         term = traced(function, arguments)
     except Untraceable as refusal:
         raise ConstructionError(
-            f"{named(function, place)} {refusal.message}; it has to work for numbers of any size",
+            f"{named(function, place)} {refusal.message}; it must work for numbers of any size",
             place=place,
             hint=refusal.hint,
         ) from None
@@ -219,7 +221,7 @@ def trace(
 
 
 def _samples(argument: Argument | Value, kind: Type) -> Iterable[Value]:
-    """Some values that an argument may have; fractions that are floats, so that nothing is rounded."""
+    """Sample values of an argument; fractions are dyadic, so that floats represent them exactly."""
     if not isinstance(argument, Argument):
         return (argument,)
     if isinstance(kind, Finite):
@@ -240,10 +242,10 @@ def _compare(function: Callable[..., Any], term: Term, values: Sequence[Value], 
     if expected == found or (is_number(expected) and is_number(found) and _close(expected, found)):
         return
     raise ConstructionError(
-        f"{named(function, place)} cannot be traced: called with {_shown(values)} it gives {expected!r}, "
-        f"but {spelled(found)} when called with a number of any size",
+        f"{named(function, place)} cannot be traced: called with {_shown(values)} it returns {expected!r}, "
+        f"but its traced term evaluates to {spelled(found)}",
         place=place,
-        hint="it may look at the type or the identity of its argument, or depend on something else; it must not",
+        hint="it must depend only on the values of its arguments, not on their type or identity or on other state",
     )
 
 
@@ -253,7 +255,7 @@ def _close(one: Number, other: Number) -> bool:
 
 
 def _leaves(term: Term) -> Iterator[Term]:
-    """What a term may come to, by choices."""
+    """The alternatives of a term: the leaves of its nested choices."""
     match term:
         case Operation(operator=Operator.CHOOSE, operands=(then, _, otherwise)):
             yield from _leaves(then)
@@ -275,7 +277,7 @@ def _with_leaves(term: Term, change: Callable[[Term], Term]) -> Term:
 
 
 def _without_none(term: Term) -> Term:
-    """A term with another value where it is None: one of those that it may have, so that the type does not change."""
+    """Replace None in a term by another of its alternatives, which keeps the type."""
     others = [leaf for leaf in _leaves(term) if not (isinstance(leaf, Literal) and leaf.value is None)]
     stand_in = next((leaf for leaf in others if isinstance(leaf, Literal)), literal(0))
     return _with_leaves(term, lambda leaf: leaf if leaf in others else stand_in)

@@ -1,4 +1,4 @@
-"""Python's operators, as operations of the core: for sequence operators, and for what functions are traced with."""
+"""Mixin that maps Python's operators to core operations, for sequence operators and symbolic values."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ Result = TypeVar("Result")
 
 
 class Operators(Generic[Result]):
-    """What can be written with Python's operators.
+    """Objects that support Python's operators.
 
-    Comparing gives a new object, too, so such objects are told apart by identity.
+    ``==`` creates a new object as well, so hashing is by identity.
     """
 
     @abstractmethod
     def operate(self, operator: Operator, *operands: object) -> Result:
-        """The operation on operands, one of which is this object."""
+        """Apply an operation to operands, one of which is this object."""
 
     __hash__ = object.__hash__
 

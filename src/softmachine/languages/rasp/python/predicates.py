@@ -1,4 +1,4 @@
-"""Python predicates of a key and a query, as selectors of the core."""
+"""Lowering of Python predicates of key and query to selectors."""
 
 from __future__ import annotations
 
@@ -34,48 +34,48 @@ MIRRORED: Final[Mapping[Operator, Operator]] = {
     Operator.AT_MOST: Operator.AT_LEAST,
     Operator.AT_LEAST: Operator.AT_MOST,
 }
-"""The comparison of the same two things in the other order."""
+"""The comparison with its operands exchanged."""
 
 
-def selected(draft: Draft, predicate: Callable[..., Any], keys: Column, queries: Column) -> str:
-    """The selector of a Python function of the key and the query.
+def selected(builder: Draft, predicate: Callable[..., Any], keys: Column, queries: Column) -> str:
+    """Lower a Python predicate of key and query to a selector.
 
-    Over finite domains it is called on every pair; otherwise it is traced, and taken apart into comparisons of
-    something of the key with something of the query.
+    Over finite domains the predicate is called on every pair. Otherwise it is traced and decomposed into comparisons of
+    a function of the key with a function of the query.
 
     Raises:
-        InvalidError: If it raises an error.
-        ConstructionError: If it cannot be traced or taken apart.
+        InvalidError: If the predicate raises an error.
+        ConstructionError: If it cannot be traced or decomposed.
     """
-    domains = [draft.finite(column.reference) for column in (keys, queries)]
+    domains = [builder.finite(column.reference) for column in (keys, queries)]
     if domains[0] is not None and domains[1] is not None:
-        return _pairs(draft, predicate, (keys.reference, queries.reference), domains[0], domains[1])
-    references = [draft.defined(column) for column in (keys, queries)]
+        return _pairs(builder, predicate, (keys.reference, queries.reference), domains[0], domains[1])
+    references = [builder.defined(column) for column in (keys, queries)]
     try:
-        cases = term_cases(draft, predicate, references)
+        cases = term_cases(builder, predicate, references)
     except InvalidError:
         if not any(None in domain for domain in domains if domain is not None):
             raise
-        references = [_without_none(draft, reference) for reference in references]
-        cases = term_cases(draft, predicate, references)
-    maker = _Maker(draft, predicate, references)
+        references = [_without_none(builder, reference) for reference in references]
+        cases = term_cases(builder, predicate, references)
+    maker = _Maker(builder, predicate, references)
     return maker.by_cases([(test, condition(term)) for test, term in cases], of_key=domains[0] is not None)
 
 
-def _without_none(draft: Draft, reference: str) -> str:
-    """A key or a query, undefined where it is None: nothing can be compared with that."""
-    domain = draft.finite(reference)
+def _without_none(builder: Draft, reference: str) -> str:
+    """A key or query with None, which is not comparable, turned into undefined."""
+    domain = builder.finite(reference)
     if domain is None or None not in domain:
         return reference
-    return _restricted(draft, reference, [value for value in domain if value is not None])
+    return _restricted(builder, reference, [value for value in domain if value is not None])
 
 
-def _restricted(draft: Draft, reference: str, values: Sequence[Value]) -> str:
-    return draft.add(Table((reference,), tuple(((value,), value) for value in values)))
+def _restricted(builder: Draft, reference: str, values: Sequence[Value]) -> str:
+    return builder.add(Table((reference,), tuple(((value,), value) for value in values)))
 
 
 def _pairs(
-    draft: Draft,
+    builder: Draft,
     predicate: Callable[..., Any],
     references: tuple[str, str],
     keys: Sequence[Value],
@@ -83,28 +83,28 @@ def _pairs(
 ) -> str:
     if len(keys) * len(queries) > MOST_ROWS:
         raise ConstructionError(
-            f"{named(predicate, draft.place)} would be called on {len(keys) * len(queries):,} pairs of key and query; "
-            f"at most {MOST_ROWS:,} are allowed",
-            place=draft.place,
+            f"{named(predicate, builder.place)} would be called on {len(keys) * len(queries):,} pairs of key and "
+            f"query; at most {MOST_ROWS:,} are allowed",
+            place=builder.place,
             hint="use a Comparison, or smaller domains",
         )
-    wanted = []
+    pairs = []
     for key, query in product(keys, queries):
         try:
-            chosen = _decided(predicate, key, query, draft.place)
+            chosen = _decided(predicate, key, query, builder.place)
         except InvalidError:
             if key is not None and query is not None:
                 raise
-            # As everywhere, it is undefined what None is compared with: on this side, whatever is on the other.
-            left = _without_none(draft, references[0]) if key is None else references[0]
-            right = _without_none(draft, references[1]) if query is None else references[1]
-            return _pairs(draft, predicate, (left, right), draft.finite(left) or (), draft.finite(right) or ())
+            # A comparison with None is undefined: None on this side is undefined for every value of the other.
+            left = _without_none(builder, references[0]) if key is None else references[0]
+            right = _without_none(builder, references[1]) if query is None else references[1]
+            return _pairs(builder, predicate, (left, right), builder.finite(left) or (), builder.finite(right) or ())
         if chosen:
-            wanted.append((key, query))
-    partial = any(draft.type(reference).partial for reference in references)
-    if len(wanted) in (0, len(keys) * len(queries)) and not partial:
-        return draft.add(SelectAll(bool(wanted)))
-    return draft.add(SelectPairs(*references, tuple(wanted)))
+            pairs.append((key, query))
+    partial = any(builder.type(reference).partial for reference in references)
+    if len(pairs) in (0, len(keys) * len(queries)) and not partial:
+        return builder.add(SelectAll(bool(pairs)))
+    return builder.add(SelectPairs(*references, tuple(pairs)))
 
 
 def _decided(predicate: Callable[..., Any], key: Value, query: Value, place: Place | None) -> bool:
@@ -115,25 +115,25 @@ def _decided(predicate: Callable[..., Any], key: Value, query: Value, place: Pla
 
 
 class _Maker:
-    """Selectors of terms over a key and a query.
+    """Lowers Boolean terms over a key and a query to selectors.
 
     Args:
-        draft: The program in the making.
-        predicate: Whose terms they are, for messages.
-        references: The key, and the query.
+        builder: The program under construction.
+        predicate: The predicate, for messages.
+        references: The key and the query.
     """
 
-    def __init__(self, draft: Draft, predicate: Callable[..., Any], references: Sequence[str]) -> None:
-        self.draft = draft
+    def __init__(self, builder: Draft, predicate: Callable[..., Any], references: Sequence[str]) -> None:
+        self.builder = builder
         self.predicate = predicate
         self.references = references
 
     def selector(self, term: Term) -> str:
         """The selector of a condition."""
         if isinstance(term, Literal):
-            return self.draft.add(SelectAll(bool(term.value)))
+            return self.builder.add(SelectAll(bool(term.value)))
         if arguments_of(term) in (KEY, QUERY):
-            return self.one_sided(self.draft.emit(term, self.references), of_key=arguments_of(term) == KEY)
+            return self.one_sided(self.builder.emit(term, self.references), of_key=arguments_of(term) == KEY)
         match term:
             case Operation(operator=Operator.AND | Operator.OR | Operator.NOT):
                 return self.combined(term.operator, *(self.selector(condition(part)) for part in term.operands))
@@ -148,7 +148,7 @@ class _Maker:
                 raise self.refusal()
 
     def by_cases(self, cases: Sequence[tuple[str | None, Term]], *, of_key: bool) -> str:
-        """The selector that is another one depending on the key alone, or on the query alone."""
+        """The selector of a case distinction on the key alone, or on the query alone."""
         result = self.selector(cases[-1][1])
         for test, term in reversed(cases):
             if test is not None:
@@ -159,18 +159,18 @@ class _Maker:
 
     def one_sided(self, test: str, *, of_key: bool) -> str:
         """The selector of a condition on the key alone, or on the query alone."""
-        true = self.draft.constant(True)
-        return self.draft.add(Select(*((test, true) if of_key else (true, test)), Operator.EQUAL))
+        true = self.builder.constant(True)
+        return self.builder.add(Select(*((test, true) if of_key else (true, test)), Operator.EQUAL))
 
     def combined(self, operator: Operator, *selectors: str) -> str:
-        """Selectors joined, or one negated."""
+        """Combine selectors, or negate one."""
         different = tuple(dict.fromkeys(selectors))
         if operator is not Operator.NOT and len(different) == 1:
             return different[0]
-        return self.draft.add(Combine(operator, different))
+        return self.builder.add(Combine(operator, different))
 
     def compared(self, comparison: Operator, left: Term, right: Term) -> str:
-        """The selector of a comparison, after everything about the key is on one side."""
+        """The selector of a comparison, after moving all terms of the key to one side."""
         sides = arguments_of(left), arguments_of(right)
         if sides == (KEY, QUERY):
             return self.select(left, right, comparison)
@@ -186,16 +186,16 @@ class _Maker:
 
     def select(self, key: Term, query: Term, comparison: Operator) -> str:
         """The selector that compares a term of the key with one of the query."""
-        sides = [self.draft.emit(term, self.references) for term in (key, query)]
-        return self.draft.add(Select(sides[0], sides[1], comparison))
+        sides = [self.builder.emit(term, self.references) for term in (key, query)]
+        return self.builder.add(Select(sides[0], sides[1], comparison))
 
     def refusal(self) -> ConstructionError:
-        """That it cannot be taken apart."""
+        """The error for a predicate that cannot be decomposed."""
         return ConstructionError(
-            f"{named(self.predicate, self.draft.place)} mixes key and query in a way that is not a comparison of "
-            "something of the key with something of the query",
-            place=self.draft.place,
-            hint="write for example key % 2 == query % 2, or key - query <= 3; a product of the two has no selector",
+            f"{named(self.predicate, self.builder.place)} mixes key and query in a way that is not a comparison of "
+            "a function of the key with a function of the query",
+            place=self.builder.place,
+            hint="write for example key % 2 == query % 2, or key - query <= 3; products of the two have no selector",
         )
 
 
@@ -204,7 +204,7 @@ def _is_mixed(term: Term) -> bool:
 
 
 def _taken_apart(comparison: Operation) -> Term | None:
-    """A comparison with an absolute value, an extreme or a choice of both sides in it, as a choice of comparisons."""
+    """Expand an absolute value, minimum, maximum or choice that mixes key and query into a choice of comparisons."""
     found = next(_branching(comparison), None)
     if found is None:
         return None
@@ -234,7 +234,7 @@ def _branching(term: Term) -> Iterator[Operation]:
 
 
 def _separated(term: Term) -> tuple[Term, Term] | None:
-    """A term of the key and one of the query, whose sum a term is."""
+    """Split a term into a sum of a term of the key and a term of the query; None if that is impossible."""
     if not _is_mixed(term):
         return (literal(0), term) if arguments_of(term) == QUERY else (term, literal(0))
     assert isinstance(term, Operation)

@@ -1,4 +1,4 @@
-"""From expressions to programs of the core, and what they are on an input."""
+"""Lowering of Python expressions to RASP programs, and their evaluation on an input."""
 
 from __future__ import annotations
 
@@ -34,38 +34,38 @@ Part = TypeVar("Part")
 
 
 class Elaborable(Protocol):
-    """What a program can be made of; see `Expression`."""
+    """Interface of the expressions that can be lowered; see `Expression`."""
 
     @property
     def place(self) -> Place | None:
-        """Where it was written."""
+        """The source line that created it."""
 
     @property
     def name(self) -> str:
-        """What people call it."""
+        """Its name."""
 
     @property
     def is_named(self) -> bool:
-        """Whether somebody has given it a name."""
+        """Whether the user has given it a name."""
 
     @property
     def children(self) -> Sequence[Any]:
-        """What it is computed from, likewise."""
+        """The operand expressions."""
 
-    def define(self, draft: Draft, *children: Any) -> Column | str:
-        """Add the operations that compute it."""
+    def define(self, builder: Draft, *children: Any) -> Column | str:
+        """Add the operations that compute it, given the lowered children."""
 
 
 def in_order(output: Part, parts: Callable[[Part], Sequence[Part]], called: Callable[[Part], str]) -> list[Part]:
-    """Something and all that it is computed from, each once, after what it is computed from itself.
+    """Topological order of an expression graph, operands first.
 
     Args:
-        output: What to begin with.
-        parts: What something is computed from.
-        called: What a message calls it.
+        output: The root.
+        parts: Function from an expression to its operands.
+        called: Function from an expression to its name, for messages.
 
     Raises:
-        ConstructionError: If something is computed from itself, or if there is too much.
+        ConstructionError: If the graph has a cycle or too many expressions.
     """
     done: dict[int, Part] = {}
     begun: set[int] = set()
@@ -76,7 +76,7 @@ def in_order(output: Part, parts: Callable[[Part], Sequence[Part]], called: Call
             begun.discard(id(item))
             done[id(item)] = item
         elif id(item) in begun:
-            hint = "RASP has no recursion: every expression is made of earlier ones"
+            hint = "RASP has no recursion: every expression uses only earlier ones"
             raise ConstructionError(f"{called(item)} is computed from itself", hint=hint)
         elif id(item) not in done:
             if len(done) + len(begun) >= MOST_EXPRESSIONS:
@@ -87,22 +87,22 @@ def in_order(output: Part, parts: Callable[[Part], Sequence[Part]], called: Call
     return list(done.values())
 
 
-def drafted(draft: Draft, output: Elaborable) -> Any:
-    """What an expression has become in a draft: a column, or a reference to a selector."""
+def drafted(builder: Draft, output: Elaborable) -> Any:
+    """Lower an expression into a builder; returns a column, or the reference of a selector."""
     results: dict[int, Column | str] = {}
     for expression in in_order(output, lambda item: item.children, lambda item: repr(item.name)):
-        draft.place = expression.place
-        result = expression.define(draft, *(results[id(child)] for child in expression.children))
+        builder.place = expression.place
+        result = expression.define(builder, *(results[id(child)] for child in expression.children))
         results[id(expression)] = result
         if expression.is_named:
             reference = result if isinstance(result, str) else result.reference
-            draft.builder.call(reference, _identifier(expression.name))
-    draft.place = output.place
+            builder.builder.call(reference, _identifier(expression.name))
+    builder.place = output.place
     return results[id(output)]
 
 
 def _identifier(name: str) -> str:
-    """The name that the text form has for what is called so."""
+    """A name as an identifier of the text form."""
     return re.sub(r"\W", "_", name)
 
 
@@ -115,34 +115,34 @@ def program(
     stop: str | None = None,
     example: Iterable[object] = (),
 ) -> Program:
-    """The program whose output is a sequence operator.
+    """Build the program whose output is a sequence operator.
 
-    Where its value is None, and not one of finitely many values, the output of the program is undefined.
+    Where its value is None and its domain is infinite, the output of the program is undefined.
 
     Args:
         output: The sequence operator.
-        vocabulary: The letters that an input may have: symbols, numbers, Booleans.
-        name: What people call the program; by default the name of the sequence operator.
-        causal: Whether selectors see only keys up to the query, so that a decoder can run it.
-        stop: With which output a program that feeds on its own output is done.
-        example: The input that it suggests.
+        vocabulary: The input letters: symbols, numbers, Booleans.
+        name: The name of the program; by default the name of the sequence operator.
+        causal: Whether selectors see only keys up to the query, so that a decoder can run the program.
+        stop: The output that ends an autoregressive run; None if the program is not autoregressive.
+        example: The suggested input.
 
     Raises:
-        InvalidError: If something in it means nothing; the message says where it was written.
-        ConstructionError: If a function cannot be made into operations.
+        InvalidError: If an expression is invalid; the message gives its source line.
+        ConstructionError: If a function cannot be lowered to operations.
     """
     letters = letters_of(vocabulary)
-    draft = Draft(list(letters.values()), causal=causal)
-    column = drafted(draft, output)
+    builder = Draft(list(letters.values()), causal=causal)
+    column = drafted(builder, output)
     if not isinstance(column, Column):
         raise UsageError(
-            f"the output of a program is a sequence operator, and {output.name!r} is a selector",
+            f"the output of a program must be a sequence operator, but {output.name!r} is a selector",
             hint="aggregate with it, or take its SelectorWidth",
         )
     name = name or output.name
-    reference = draft.defined(column)
-    draft.builder.call(reference, _identifier(name))
-    definitions, result = canonical(draft.builder.definitions(), draft.builder.name(reference))
+    reference = builder.defined(column)
+    builder.builder.call(reference, _identifier(name))
+    definitions, result = canonical(builder.builder.definitions(), builder.builder.name(reference))
     return Program(
         name=name,
         alphabet=tuple(letters),
@@ -157,10 +157,10 @@ def program(
 
 
 def letters_of(vocabulary: Iterable[object]) -> dict[str, Value]:
-    """The letters of an alphabet, and what each means: 3 is written "3". A set has no order, so it is sorted.
+    """The letters of a vocabulary with their values: the letter of 3 is "3". Sets are sorted.
 
     Raises:
-        InvalidError: If two are written alike, or one is no value.
+        InvalidError: If two values have the same letter, or an item is not a value.
     """
     items = sorted(vocabulary, key=_rank) if isinstance(vocabulary, set | frozenset) else list(vocabulary)
     letters: dict[str, Value] = {}
@@ -173,15 +173,15 @@ def letters_of(vocabulary: Iterable[object]) -> dict[str, Value]:
             continue
         text = _letter(value)
         if text in letters and identity(letters[text]) != identity(value):
-            problems.append(f"{item!r} and {letters[text]!r} are two letters that are both written {text}; keep one")
+            problems.append(f"{item!r} and {letters[text]!r} are both written as the letter {text}; remove one")
         letters[text] = value
     if problems or not letters:
-        raise InvalidError("the vocabulary", problems or ["it is empty; name the letters that an input may have"])
+        raise InvalidError("the vocabulary", problems or ["it is empty; list the letters of the inputs"])
     return letters
 
 
 def _letter(value: Value) -> str:
-    """How a letter that means a value is written: without blanks, unless it is one."""
+    """The letter of a value: its text without spaces, unless the value is a space."""
     return spelled(value).replace(" ", "") or spelled(value)
 
 
@@ -191,48 +191,48 @@ def _rank(item: object) -> tuple[str, Any]:
 
 
 def values(output: Elaborable, word: Sequence[object], *, causal: bool = False) -> list[Any]:
-    """What an expression is on an input: a value at each position, or a row of Booleans for each query.
+    """Evaluate an expression on an input: a value per position, or a row of Booleans per query.
 
     Raises:
-        InputError: If it is undefined somewhere; the message says where and why.
+        InputError: If it is undefined at some position; the message gives the position and the cause.
     """
     meanings = [value_of(item) for item in word]
     if not meanings:
         return []
     numbers = {key: f"{k}" for k, key in enumerate(dict.fromkeys(map(identity, meanings)))}
     letters = {numbers[identity(meaning)]: meaning for meaning in meanings}
-    draft = Draft(list(letters.values()), causal=causal)
-    result = drafted(draft, output)
-    columns = [result] if isinstance(result, Column) else _counts(draft, result, len(meanings))
+    builder = Draft(list(letters.values()), causal=causal)
+    result = drafted(builder, output)
+    columns = [result] if isinstance(result, Column) else _counts(builder, result, len(meanings))
     made = Program(
         name=output.name,
         alphabet=tuple(letters),
         letters=tuple(letters.values()),
-        definitions=draft.builder.definitions(),
-        output=draft.builder.name(columns[0].reference),
+        definitions=builder.builder.definitions(),
+        output=builder.builder.name(columns[0].reference),
         causal=causal,
     )
     found = evaluate(made, [numbers[identity(meaning)] for meaning in meanings])
-    rows = [_read(_Reading(draft, made, found), column, output.name) for column in columns]
+    rows = [_read(_Reading(builder, made, found), column, output.name) for column in columns]
     if isinstance(result, Column):
         return rows[0]
     return [[count == 1 for count in row] for row in zip(*rows, strict=True)]
 
 
-def _counts(draft: Draft, selector: str, length: int) -> list[Column]:
-    """For each key: how often a selector selects it."""
-    keys = [draft.add(Select(draft.add(Indices()), draft.constant(k), Operator.EQUAL)) for k in range(length)]
-    return [Column(draft.add(Width(draft.add(Combine(Operator.AND, (selector, key)))))) for key in keys]
+def _counts(builder: Draft, selector: str, length: int) -> list[Column]:
+    """For each key, a column that is 1 at the queries that select it and 0 elsewhere."""
+    keys = [builder.add(Select(builder.add(Indices()), builder.constant(k), Operator.EQUAL)) for k in range(length)]
+    return [Column(builder.add(Width(builder.add(Combine(Operator.AND, (selector, key)))))) for key in keys]
 
 
 @dataclass(frozen=True)
 class _Reading:
-    draft: Draft
+    builder: Draft
     program: Program
     found: dict[str, tuple[Value | Undefined, ...]]
 
     def of(self, reference: str) -> tuple[Value | Undefined, ...]:
-        return self.found[self.draft.builder.name(reference)]
+        return self.found[self.builder.builder.name(reference)]
 
 
 def _read(reading: _Reading, column: Column, name: str) -> list[Any]:
@@ -249,7 +249,7 @@ def _read(reading: _Reading, column: Column, name: str) -> list[Any]:
 
 
 def _undefined(reading: _Reading, position: int, name: str) -> InputError:
-    """The error that there is no value, which names the first definition that has none."""
+    """The error for an undefined value, at the first definition that is undefined."""
     undefined = (step for step in reading.program.definitions if UNDEFINED in reading.found.get(step.name, ()))
     first = next(undefined)
     return InputError(
@@ -260,10 +260,10 @@ def _undefined(reading: _Reading, position: int, name: str) -> InputError:
 def _why(definition: Definition) -> str:
     match definition.node:
         case Aggregate():
-            return "several values that are selected there differ, and are no numbers; or one of them is None"
+            return "the selected values differ and are not numbers, or one of them is None"
         case Apply(operator=Operator.DIVIDE | Operator.FLOOR_DIVIDE | Operator.MODULO):
-            return "there is a division by 0"
+            return "division by 0"
         case Table():
-            return "a function has no value there: it divides by 0, or the input is not as long as a constant"
+            return "a function is undefined there: it divides by 0, or the input does not have the length of a constant"
         case _:
-            return "something is compared with None, or with what it has no order with"
+            return "a value is compared with None, or with a value that it has no order with"

@@ -1,4 +1,4 @@
-"""Values as Python programs have them: floats are read as fractions, and numbers of numpy as Python's own."""
+"""Conversion between Python objects and core values: floats to exact fractions, numpy scalars to Python numbers."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from softmachine.languages.rasp.core import Value
 from softmachine.languages.rasp.values import plain
 
 LARGEST_DENOMINATOR: Final = 10**6
-"""Of the fraction that a float is read as."""
+"""Maximal denominator of the fraction that a float converts to."""
 ROUNDING: Final = Fraction(1, 1 << 50)
-"""So far, relative to its size, a float may be from the fraction that it was meant as: a few roundings."""
+"""Maximal relative error of a float with respect to the intended fraction: a few roundings."""
 
 
 def exact(number: float) -> int | Fraction:
-    """The fraction that a float was meant as: one with a small denominator, as 1/3 or 1/10.
+    """The fraction that a float approximates: one with a small denominator, such as 1/3 or 1/10.
 
     Raises:
-        ValueError: If it is infinite, or no number, or there is no such fraction.
+        ValueError: If the float is not finite, or if there is no such fraction.
     """
     if not math.isfinite(number):
-        raise ValueError(f"{number} is no number")
+        raise ValueError(f"{number} is not a finite number")
     stored, denominator = Fraction(number), 1
     while denominator <= LARGEST_DENOMINATOR:
         fraction = stored.limit_denominator(denominator)
@@ -33,10 +33,10 @@ def exact(number: float) -> int | Fraction:
 
 
 def value_of(item: object) -> Value:
-    """What the core takes a Python object for.
+    """Convert a Python object to a core value.
 
     Raises:
-        ValueError: If it is no value; the message says what it is.
+        ValueError: If it is not a value; the message gives its type.
     """
     if type(item).__module__ == "numpy" and hasattr(item, "item") and not getattr(item, "shape", ()):
         item = item.item()
@@ -54,7 +54,7 @@ def value_of(item: object) -> Value:
 
 
 def python_value(value: Value) -> object:
-    """What a Python function is called with, and what evaluating gives: a fraction is a float there."""
+    """Convert a core value to a Python object, as functions receive and evaluation returns it: fractions to floats."""
     if isinstance(value, tuple):
         return tuple(map(python_value, value))
     return float(value) if isinstance(value, Fraction) else value

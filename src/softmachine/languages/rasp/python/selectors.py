@@ -1,4 +1,4 @@
-"""Selectors: which keys a query selects; and what is made of what they select."""
+"""Selectors of the Python dialect, and the aggregates and widths over them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from softmachine.support.errors import UsageError
 
 
 class Comparison(Enum):
-    """How a key is compared with a query."""
+    """Comparison of a key with a query."""
 
     EQ = "=="
     LT = "<"
@@ -30,7 +30,7 @@ class Comparison(Enum):
     FALSE = "False"
 
     def __call__(self, key: Any, query: Any) -> Any:
-        """Whether a key and a query compare so. None cannot be compared."""
+        """Whether the comparison of a key with a query holds. None is not comparable."""
         if key is None or query is None:
             raise TypeError("None cannot be compared")
         if self in (Comparison.TRUE, Comparison.FALSE):
@@ -39,19 +39,19 @@ class Comparison(Enum):
 
 
 class Selector(Expression):
-    """Which keys each query selects.
+    """A selector: the set of keys that each query selects.
 
-    They are joined by & and |, and negated by ~. Called on a list, one gives a row of Booleans for each query.
+    Selectors combine by ``&``, ``|`` and ``~``. Calling one on a list returns a row of Booleans per query.
     """
 
     default_name = "selector"
     kind = "selector"
 
     def __call__(self, xs: Sequence[object]) -> list[list[bool]]:
-        """Which keys each query selects, on an input.
+        """The Boolean selection matrix on an input, one row per query.
 
         Raises:
-            InputError: If it is undefined somewhere.
+            InputError: If it is undefined at some query.
         """
         return values(self, xs)
 
@@ -69,7 +69,7 @@ class Selector(Expression):
 
 
 class Select(Selector):
-    """The keys that compare so with the query.
+    """Selects the keys for which a predicate of key and query holds.
 
     Args:
         keys: The keys.
@@ -92,24 +92,24 @@ class Select(Selector):
         """Keys and queries."""
         return (self.keys, self.queries)
 
-    def define(self, draft: Draft, keys: Column, queries: Column) -> str:
+    def define(self, builder: Draft, keys: Column, queries: Column) -> str:
         """Add the operations."""
         if not isinstance(self.predicate, Comparison):
-            return selected(draft, self.predicate, keys, queries)
+            return selected(builder, self.predicate, keys, queries)
         always = self.predicate in (Comparison.TRUE, Comparison.FALSE)
-        if always and draft.presence(keys) is None and draft.presence(queries) is None:
-            return draft.add(core.SelectAll(self.predicate is Comparison.TRUE))
+        if always and builder.presence(keys) is None and builder.presence(queries) is None:
+            return builder.add(core.SelectAll(self.predicate is Comparison.TRUE))
         if always:
-            return selected(draft, self.predicate, keys, queries)
-        return draft.add(core.Select(draft.defined(keys), draft.defined(queries), Operator(self.predicate.value)))
+            return selected(builder, self.predicate, keys, queries)
+        return builder.add(core.Select(builder.defined(keys), builder.defined(queries), Operator(self.predicate.value)))
 
 
 class ConstantSelector(Selector):
     """A selector that does not depend on the input.
 
     Args:
-        value: True for every key, False for none; or a row for each query, for inputs of that length.
-        check_length: Whether the input must be as long as the rows; otherwise it may be shorter.
+        value: True for every key, False for none; or a matrix with a row per query, for inputs of that length.
+        check_length: Whether the input must have exactly that length; otherwise it may be shorter.
     """
 
     default_name = "constant_selector"
@@ -120,20 +120,20 @@ class ConstantSelector(Selector):
         self.check_length = check_length
         if not isinstance(value, bool) and any(len(row) != len(value) for row in value):
             hint = "for example [[True, False], [True, True]]"
-            raise usage("a row of a ConstantSelector has a Boolean for each key", self.place, hint)
+            raise usage("a row of a ConstantSelector must have one Boolean per key", self.place, hint)
 
     @property
     def children(self) -> Sequence[Expression]:
-        """Nothing."""
+        """No operands."""
         return ()
 
-    def define(self, draft: Draft) -> str:
+    def define(self, builder: Draft) -> str:
         """Add the operations."""
         if isinstance(self.value, bool):
-            return draft.add(core.SelectAll(self.value))
-        position = by_position(draft, range(len(self.value)), check_length=self.check_length)
-        pairs = tuple((k, q) for q, row in enumerate(self.value) for k, wanted in enumerate(row) if wanted)
-        return draft.add(core.SelectPairs(position, position, pairs))
+            return builder.add(core.SelectAll(self.value))
+        position = by_position(builder, range(len(self.value)), check_length=self.check_length)
+        pairs = tuple((k, q) for q, row in enumerate(self.value) for k, chosen in enumerate(row) if chosen)
+        return builder.add(core.SelectPairs(position, position, pairs))
 
 
 class _Joined(Selector):
@@ -146,30 +146,30 @@ class _Joined(Selector):
 
     @property
     def children(self) -> Sequence[Expression]:
-        """Both."""
+        """Both operands."""
         return (self.fst, self.snd)
 
-    def define(self, draft: Draft, fst: str, snd: str) -> str:
+    def define(self, builder: Draft, fst: str, snd: str) -> str:
         """Add the operation."""
-        return fst if fst == snd else draft.add(core.Combine(self.operator, (fst, snd)))
+        return fst if fst == snd else builder.add(core.Combine(self.operator, (fst, snd)))
 
 
 class SelectorAnd(_Joined):
-    """The keys that two selectors both select."""
+    """The conjunction of two selectors."""
 
     default_name = "selector_and"
     operator = Operator.AND
 
 
 class SelectorOr(_Joined):
-    """The keys that at least one of two selectors selects."""
+    """The disjunction of two selectors."""
 
     default_name = "selector_or"
     operator = Operator.OR
 
 
 class SelectorNot(Selector):
-    """The keys that a selector does not select."""
+    """The negation of a selector."""
 
     default_name = "selector_not"
 
@@ -182,28 +182,28 @@ class SelectorNot(Selector):
         """The selector."""
         return (self.inner,)
 
-    def define(self, draft: Draft, inner: str) -> str:
+    def define(self, builder: Draft, inner: str) -> str:
         """Add the operation."""
-        return draft.add(core.Combine(Operator.NOT, (inner,)))
+        return builder.add(core.Combine(Operator.NOT, (inner,)))
 
 
 def selector_and(fst: Selector, snd: Selector, simplify: bool = True) -> Selector:  # noqa: ARG001
-    """The keys that both select; ``simplify`` is there for programs that say it, and means nothing."""
+    """The conjunction of two selectors; ``simplify`` is ignored, for compatibility with tracr."""
     return fst & snd
 
 
 def selector_or(fst: Selector, snd: Selector, simplify: bool = True) -> Selector:  # noqa: ARG001
-    """The keys that at least one selects."""
+    """The disjunction of two selectors; ``simplify`` is ignored."""
     return fst | snd
 
 
 def selector_not(inner: Selector, simplify: bool = True) -> Selector:  # noqa: ARG001
-    """The keys that it does not select."""
+    """The negation of a selector; ``simplify`` is ignored."""
     return ~inner
 
 
 class SelectorWidth(SOp):
-    """How many keys each query selects."""
+    """The number of keys that each query selects."""
 
     default_name = "selector_width"
 
@@ -216,19 +216,19 @@ class SelectorWidth(SOp):
         """The selector."""
         return (self.selector,)
 
-    def define(self, draft: Draft, selector: str) -> Column:
+    def define(self, builder: Draft, selector: str) -> Column:
         """Add the operation."""
-        return Column(draft.add(core.Width(selector)))
+        return Column(builder.add(core.Width(selector)))
 
 
 class Aggregate(SOp):
-    """What is selected, as one value: the mean of numbers; of others the one that is selected.
+    """Reduces the selected values to one: the mean of numbers, or the single selected value of another kind.
 
     Args:
-        selector: Which values.
+        selector: The selector.
         sop: The values.
         default: The value where nothing is selected.
-        reduction: What is made of several values; the mean, unless it is said.
+        reduction: How several values are reduced; by default the mean.
     """
 
     default_name = "aggregate"
@@ -247,37 +247,39 @@ class Aggregate(SOp):
         """Selector and values."""
         return (self.selector, self.sop)
 
-    def define(self, draft: Draft, selector: str, sop: Column) -> Column:
-        """Add the operations. Where nothing is selected, a number without bound is None beside its value."""
-        unused = self.default is None and draft.always_selects(selector) and draft.numeric(sop.reference)
-        default = draft.constant(0 if unused else self.default)
+    def define(self, builder: Draft, selector: str, sop: Column) -> Column:
+        """Add the operations. Where nothing is selected, the flag of an unbounded number marks it as None."""
+        unused = self.default is None and builder.always_selects(selector) and builder.numeric(sop.reference)
+        default = builder.constant(0 if unused else self.default)
         node = core.Aggregate(selector, sop.reference, default, self.reduction)
-        if sop.present is None and draft.fits(node):
-            return Column(draft.add(node))
-        sop = Column(draft.filled(sop.reference), draft.presence(sop))
-        zero = draft.constant(0 if self.default is None else self.default)
-        value = draft.add(core.Aggregate(selector, sop.reference, zero, self.reduction))
+        if sop.present is None and builder.fits(node):
+            return Column(builder.add(node))
+        sop = Column(builder.filled(sop.reference), builder.presence(sop))
+        zero = builder.constant(0 if self.default is None else self.default)
+        value = builder.add(core.Aggregate(selector, sop.reference, zero, self.reduction))
         if sop.present is not None:
-            return draft.column(value, [self._all_present(draft, selector, sop.present)])
+            return builder.column(value, [self._all_present(builder, selector, sop.present)])
         if self.default is not None:
             return Column(value)
-        return draft.column(value, [draft.apply(Operator.GREATER, draft.add(core.Width(selector)), draft.constant(0))])
+        return builder.column(
+            value, [builder.apply(Operator.GREATER, builder.add(core.Width(selector)), builder.constant(0))]
+        )
 
-    def _all_present(self, draft: Draft, selector: str, present: str) -> str:
-        """Where nothing that is selected is None; undefined where some is and some is not."""
-        default = draft.constant(self.default is not None)
+    def _all_present(self, builder: Draft, selector: str, present: str) -> str:
+        """True where no selected value is None, False where all are; undefined where only some are."""
+        default = builder.constant(self.default is not None)
         either = [
-            draft.add(core.Aggregate(selector, present, default, reduction))
+            builder.add(core.Aggregate(selector, present, default, reduction))
             for reduction in (Reduction.SMALLEST, Reduction.LARGEST)
         ]
-        return draft.add(core.Table(tuple(either), tuple(((flag, flag), flag) for flag in (True, False))))
+        return builder.add(core.Table(tuple(either), tuple(((flag, flag), flag) for flag in (True, False))))
 
 
 def checked_selector(item: object, where: Expression) -> Selector:
-    """A selector.
+    """Check that an argument is a selector and return it.
 
     Raises:
-        UsageError: If it is none.
+        UsageError: If it is not a selector.
     """
     if not isinstance(item, Selector):
         hint = "rasp.Select(keys, queries, rasp.Comparison.EQ)"

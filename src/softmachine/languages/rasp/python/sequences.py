@@ -1,4 +1,4 @@
-"""Sequence operators: the input, and what is computed from the values at one position."""
+"""Sequence operators of the Python dialect: the inputs and the elementwise functions."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from softmachine.support.errors import Place, UsageError
 
 
 class Encoding(Enum):
-    """How the other compiler stores a sequence operator. Nothing depends on it here: both are exact."""
+    """How tracr encodes a sequence operator. Ignored here, since every encoding is exact."""
 
     CATEGORICAL = "categorical"
     NUMERICAL = "numerical"
@@ -29,8 +29,7 @@ class Encoding(Enum):
 class SOp(Expression, Operators["SOp"]):
     """A sequence operator: a value at every position of the input.
 
-    Operators make new ones, of two sequence operators, or of one and a constant. Called on a list, it says what it is
-    there.
+    Python's operators combine two sequence operators, or one and a constant. Calling it on a list returns its values.
     """
 
     default_name = "sop"
@@ -38,16 +37,16 @@ class SOp(Expression, Operators["SOp"]):
     __hash__ = object.__hash__
 
     def operate(self, operator: Operator, *operands: object) -> SOp:
-        """An operation on values at the same position."""
+        """Build an elementwise operation."""
         function = Elementary(operator)
         first, *others = [operand if isinstance(operand, SOp) else Full(operand) for operand in operands]
         return SequenceMap(function, first, others[0]) if others else Map(function, first)
 
     def __call__(self, xs: Sequence[object]) -> list[Any]:
-        """Its values on an input, which may have any letters.
+        """Its values on an input over any letters.
 
         Raises:
-            InputError: If it is undefined somewhere.
+            InputError: If it is undefined at some position.
         """
         return values(self, xs)
 
@@ -59,7 +58,7 @@ class SOp(Expression, Operators["SOp"]):
 
     @property
     def children(self) -> Sequence[Expression]:
-        """The expressions that it is computed from."""
+        """The operand expressions."""
         return ()
 
 
@@ -68,9 +67,9 @@ class TokensType(SOp):
 
     default_name = "tokens"
 
-    def define(self, draft: Draft) -> Column:
+    def define(self, builder: Draft) -> Column:
         """Add the operation."""
-        return Column(draft.add(core.Tokens()))
+        return Column(builder.add(core.Tokens()))
 
 
 class IndicesType(SOp):
@@ -78,19 +77,19 @@ class IndicesType(SOp):
 
     default_name = "indices"
 
-    def define(self, draft: Draft) -> Column:
+    def define(self, builder: Draft) -> Column:
         """Add the operation."""
-        return Column(draft.add(core.Indices()))
+        return Column(builder.add(core.Indices()))
 
 
 class LengthType(SOp):
-    """The length of the input; in a causal program, of what has been read."""
+    """The length of the input; in a causal program, of the prefix read so far."""
 
     default_name = "length"
 
-    def define(self, draft: Draft) -> Column:
+    def define(self, builder: Draft) -> Column:
         """Add the operation."""
-        return Column(draft.add(core.Length()))
+        return Column(builder.add(core.Length()))
 
 
 tokens = TokensType()
@@ -99,7 +98,7 @@ length = LengthType()
 
 
 class Full(SOp):
-    """The same value everywhere.
+    """The same value at every position.
 
     Args:
         fill: The value.
@@ -111,18 +110,18 @@ class Full(SOp):
         super().__init__()
         self.fill = checked_value(fill, self.place)
 
-    def define(self, draft: Draft) -> Column:
+    def define(self, builder: Draft) -> Column:
         """Add the operation."""
-        return Column(draft.constant(self.fill))
+        return Column(builder.constant(self.fill))
 
 
 class Map(SOp):
-    """A function of the value at each position. It is not called on None, which stays None.
+    """A function applied elementwise. It is not called on None, which stays None.
 
     Args:
         f: The function.
         inner: Its argument.
-        simplify: Is there for programs that say it, and means nothing.
+        simplify: Ignored; accepted for compatibility with tracr.
     """
 
     default_name = "map"
@@ -137,13 +136,13 @@ class Map(SOp):
         """Its argument."""
         return (self.inner,)
 
-    def define(self, draft: Draft, inner: Column) -> Column:
+    def define(self, builder: Draft, inner: Column) -> Column:
         """Add the operations."""
-        return elementwise(draft, self.f, inner)
+        return elementwise(builder, self.f, inner)
 
 
 class SequenceMap(SOp):
-    """A function of two values at each position. Where one is None, so is the result.
+    """A function of two sequence operators, applied elementwise. The result is None where an argument is None.
 
     Args:
         f: The function.
@@ -166,19 +165,19 @@ class SequenceMap(SOp):
         """Its arguments."""
         return (self.fst, self.snd)
 
-    def define(self, draft: Draft, fst: Column, snd: Column) -> Column:
+    def define(self, builder: Draft, fst: Column, snd: Column) -> Column:
         """Add the operations."""
-        return elementwise(draft, self.f, fst, snd)
+        return elementwise(builder, self.f, fst, snd)
 
 
 class LinearSequenceMap(SequenceMap):
-    """A sum of two numbers at each position, each with a factor.
+    """A linear combination of two numeric sequence operators.
 
     Args:
-        fst: The first.
-        snd: The second.
-        fst_fac: What the first is multiplied by.
-        snd_fac: What the second is multiplied by.
+        fst: The first operand.
+        snd: The second operand.
+        fst_fac: The factor of the first operand.
+        snd_fac: The factor of the second operand.
     """
 
     default_name = "linear_sequence_map"
@@ -187,29 +186,31 @@ class LinearSequenceMap(SequenceMap):
         super().__init__(lambda x, y: fst_fac * x + snd_fac * y, fst, snd)
         factors = [checked_value(factor, self.place) for factor in (fst_fac, snd_fac)]
         if not all(map(is_number, factors)):
-            raise UsageError("a factor of LinearSequenceMap is a number", hint="LinearSequenceMap(a, b, 1, -1)")
+            raise UsageError("a factor of LinearSequenceMap must be a number", hint="LinearSequenceMap(a, b, 1, -1)")
         self.fst_fac, self.snd_fac = fst_fac, snd_fac
 
-    def define(self, draft: Draft, fst: Column, snd: Column) -> Column:
-        """Add the operations: exact, also where the factors are fractions."""
-        first = _times(draft, value_of(self.fst_fac), fst)
+    def define(self, builder: Draft, fst: Column, snd: Column) -> Column:
+        """Add the operations; fractional factors are exact."""
+        first = _times(builder, value_of(self.fst_fac), fst)
         if self.snd_fac < 0:
-            return elementwise(draft, Elementary(Operator.SUBTRACT), first, _times(draft, value_of(-self.snd_fac), snd))
-        return elementwise(draft, Elementary(Operator.ADD), first, _times(draft, value_of(self.snd_fac), snd))
+            return elementwise(
+                builder, Elementary(Operator.SUBTRACT), first, _times(builder, value_of(-self.snd_fac), snd)
+            )
+        return elementwise(builder, Elementary(Operator.ADD), first, _times(builder, value_of(self.snd_fac), snd))
 
 
-def _times(draft: Draft, factor: Value, column: Column) -> Column:
+def _times(builder: Draft, factor: Value, column: Column) -> Column:
     if factor == 1:
         return column
-    return elementwise(draft, Elementary(Operator.MULTIPLY), Column(draft.constant(factor)), column)
+    return elementwise(builder, Elementary(Operator.MULTIPLY), Column(builder.constant(factor)), column)
 
 
 class ConstantSOp(SOp):
-    """Values that do not depend on the input, for tests: other lengths have none.
+    """Values that do not depend on the input, for tests; undefined at inputs of other lengths.
 
     Args:
         value: The value at each position.
-        check_length: Whether the input must be as long as that; otherwise it may be shorter.
+        check_length: Whether the input must have exactly this length; otherwise it may be shorter.
     """
 
     default_name = "constant_sop"
@@ -219,80 +220,80 @@ class ConstantSOp(SOp):
         self.value = [checked_value(item, self.place) for item in value]
         self.check_length = check_length
 
-    def define(self, draft: Draft) -> Column:
+    def define(self, builder: Draft) -> Column:
         """Add the operations."""
-        return Column(by_position(draft, self.value, check_length=self.check_length))
+        return Column(by_position(builder, self.value, check_length=self.check_length))
 
 
-def by_position(draft: Draft, items: Sequence[Value], *, check_length: bool) -> str:
-    """Values at the first positions of an input; only of one that has that length, if so wanted."""
-    position, size = draft.add(core.Indices()), draft.add(core.Length())
-    if check_length and not draft.causal:
+def by_position(builder: Draft, items: Sequence[Value], *, check_length: bool) -> str:
+    """A table from positions to values; with ``check_length``, defined only for inputs of that length."""
+    position, size = builder.add(core.Indices()), builder.add(core.Length())
+    if check_length and not builder.causal:
         rows = tuple(((k, len(items)), item) for k, item in enumerate(items))
-        return draft.add(core.Table((position, size), rows))
-    return draft.add(core.Table((position,), tuple(((k,), item) for k, item in enumerate(items))))
+        return builder.add(core.Table((position, size), rows))
+    return builder.add(core.Table((position,), tuple(((k,), item) for k, item in enumerate(items))))
 
 
-def elementwise(draft: Draft, function: Callable[..., Any], *columns: Column) -> Column:
-    """A function of values at each position, as one operation if it is one of the core."""
-    domains = [draft.finite(column.reference) for column in columns]
+def elementwise(builder: Draft, function: Callable[..., Any], *columns: Column) -> Column:
+    """Lower an elementwise function, to one operation if the core has it."""
+    domains = [builder.finite(column.reference) for column in columns]
     if not isinstance(function, Elementary) or not function.agrees(domains):
-        return mapped(draft, function, columns)
+        return mapped(builder, function, columns)
     references = [column.reference for column in columns]
-    value = _masked(draft, function, references) or draft.apply(function.operator, *references)
-    return draft.column(value, [column.present for column in columns if column.present])
+    value = _masked(builder, function, references) or builder.apply(function.operator, *references)
+    return builder.column(value, [column.present for column in columns if column.present])
 
 
-def _masked(draft: Draft, function: Elementary, references: Sequence[str]) -> str | None:
-    """A number without bound times 0 or 1, as a choice, for which there is a construction at every length."""
+def _masked(builder: Draft, function: Elementary, references: Sequence[str]) -> str | None:
+    """An unbounded number times a 0/1 mask as a choice, which has a construction at every length."""
     if function.operator is not Operator.MULTIPLY:
         return None
     for mask, number in (references, references[::-1]):
-        domain = draft.finite(mask)
-        if domain is not None and set(domain) <= {0, 1} and draft.finite(number) is None:
-            return draft.apply(Operator.CHOOSE, number, mask, draft.constant(0))
+        domain = builder.finite(mask)
+        if domain is not None and set(domain) <= {0, 1} and builder.finite(number) is None:
+            return builder.apply(Operator.CHOOSE, number, mask, builder.constant(0))
     return None
 
 
 def sop_not(sop: SOp) -> SOp:
-    """Where a sequence operator is not true."""
+    """The elementwise negation of a sequence operator."""
     return ~sop
 
 
 def numerical(sop: SOp) -> SOp:
-    """The same sequence operator, marked as numbers."""
+    """Mark a sequence operator as numerical and return it."""
     return sop.annotated(encoding=Encoding.NUMERICAL)
 
 
 def categorical(sop: SOp) -> SOp:
-    """The same sequence operator, marked as categories."""
+    """Mark a sequence operator as categorical and return it."""
     return sop.annotated(encoding=Encoding.CATEGORICAL)
 
 
 def get_encoding(sop: SOp) -> Encoding:
-    """How it is marked; categories by default."""
+    """The encoding mark of a sequence operator; categorical by default."""
     found = sop.annotations.get("encoding", Encoding.CATEGORICAL)
     assert isinstance(found, Encoding)
     return found
 
 
 def is_numerical(sop: SOp) -> bool:
-    """Whether it is marked as numbers."""
+    """Whether it is marked as numerical."""
     return get_encoding(sop) is Encoding.NUMERICAL
 
 
 def is_categorical(sop: SOp) -> bool:
-    """Whether it is marked as categories, or not at all."""
+    """Whether it is marked as categorical, or not marked."""
     return get_encoding(sop) is Encoding.CATEGORICAL
 
 
 def checked_sop(item: object, what: str, place: Place | None) -> SOp:
-    """A sequence operator.
+    """Check that an argument is a sequence operator and return it.
 
     Raises:
-        UsageError: If it is none.
+        UsageError: If it is not a sequence operator.
     """
     if not isinstance(item, SOp):
         hint = "use rasp.Aggregate or SelectorWidth" if isinstance(item, Expression) else "use rasp.Full(value)"
-        raise usage(f"{what} is a sequence operator, not {described(item)}", place, hint)
+        raise usage(f"{what} must be a sequence operator, not {described(item)}", place, hint)
     return item

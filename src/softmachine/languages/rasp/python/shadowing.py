@@ -1,4 +1,4 @@
-"""Functions that find other things under the names of Python's built-in ones."""
+"""Copies of Python functions with built-in functions replaced."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from types import CellType, FunctionType
 from typing import Any, Final
 
 MOST_FUNCTIONS: Final = 200
-"""So many are copied, that of a function which uses large libraries most stay as they are."""
+"""Maximal number of copied functions; the rest of a large library stays unchanged."""
 
 
 def shadowed(function: Callable[..., Any], names: Mapping[str, Any]) -> Callable[..., Any]:
-    """The same function, but where it says ``int``, say, it gets what is given for that.
+    """A copy of a function in which names of built-ins, such as ``int``, resolve to replacements.
 
-    So do the functions that it calls, if they are written in Python and it refers to them by a name. What its module
-    defines itself under such a name stays.
+    The replacement extends to called functions that are written in Python and referenced by name. Names that a module
+    defines itself are not replaced.
 
     Args:
-        function: The function; it is not changed.
-        names: What to give instead of built-in functions.
+        function: The function; it is not modified.
+        names: The replacements, by name of the built-in function.
     """
     replaced = {id(getattr(builtins, name)): item for name, item in names.items()}
     done: dict[int, Callable[..., Any]] = {}
@@ -55,7 +55,7 @@ def shadowed(function: Callable[..., Any], names: Mapping[str, Any]) -> Callable
 
 
 def _mentioned(function: FunctionType) -> tuple[str, ...]:
-    """The names that a function refers to, those in functions inside of it, too."""
+    """The names that a function references, including those in nested functions."""
     codes, names = [function.__code__], list[str]()
     while codes:
         code = codes.pop()
@@ -66,7 +66,7 @@ def _mentioned(function: FunctionType) -> tuple[str, ...]:
 
 def _is_empty(cell: CellType) -> bool:
     try:
-        cell.cell_contents  # noqa: B018 - asking is how one finds out
+        cell.cell_contents  # noqa: B018 - the access raises if the cell is empty
     except ValueError:
         return True
     return False

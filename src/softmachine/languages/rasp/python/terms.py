@@ -1,4 +1,4 @@
-"""What a traced function computes: a term over its arguments, in operations of the core."""
+"""Symbolic terms over the arguments of a Python function, in core operations."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from softmachine.languages.rasp.core import COMPARISONS, Operator, Value
 from softmachine.languages.rasp.values import Result, apply
 
 LOGICAL: Final = (*COMPARISONS, Operator.AND, Operator.OR, Operator.NOT)
-"""Operations whose result is a Boolean."""
+"""Operations with Boolean results."""
 OPPOSITE: Final[Mapping[Operator, Operator]] = {
     one: other
     for pair in (
@@ -21,7 +21,7 @@ OPPOSITE: Final[Mapping[Operator, Operator]] = {
     for one, other in (pair, pair[::-1])
 }
 PARTIAL: Final = (Operator.DIVIDE, Operator.FLOOR_DIVIDE, Operator.MODULO, Operator.POWER)
-"""Operations of numbers that may be undefined."""
+"""Numeric operations that may be undefined."""
 
 
 @dataclass(frozen=True)
@@ -29,8 +29,8 @@ class Argument:
     """An argument of the function.
 
     Args:
-        index: Which one, counted from 0.
-        boolean: Whether it is True or False.
+        index: The index of the argument, counted from 0.
+        boolean: Whether the argument is Boolean.
     """
 
     index: int
@@ -45,7 +45,7 @@ class Literal:
 
     Args:
         value: The value.
-        boolean: Whether it is True or False, which Python takes for equal to 1 and 0.
+        boolean: Whether the value is Boolean; distinguishes True from 1, which Python considers equal.
     """
 
     value: Value
@@ -70,18 +70,18 @@ FALSE: Final = Literal(False, boolean=True)
 
 
 def literal(value: Value) -> Literal:
-    """A value as a term."""
+    """Build a literal."""
     return Literal(value, isinstance(value, bool))
 
 
 def operation(operator: Operator, *operands: Term) -> Operation:
-    """An operation on terms, as a term."""
+    """Build an operation on terms."""
     size, depth = sum(operand.size for operand in operands), max(operand.depth for operand in operands)
     return Operation(operator, operands, 1 + size, 1 + depth)
 
 
 def is_boolean(term: Term) -> bool:
-    """Whether a term is True or False wherever it is defined."""
+    """Whether a term is Boolean wherever it is defined."""
     match term:
         case Operation(operator=Operator.CHOOSE, operands=(then, _, otherwise)):
             return is_boolean(then) and is_boolean(otherwise)
@@ -92,7 +92,7 @@ def is_boolean(term: Term) -> bool:
 
 
 def is_total(term: Term) -> bool:
-    """Whether a term is defined wherever its arguments are, if those are numbers."""
+    """Whether a term is defined for all numeric arguments."""
     if not isinstance(term, Operation):
         return True
     second = term.operands[-1]
@@ -101,7 +101,7 @@ def is_total(term: Term) -> bool:
 
 
 def condition(term: Term) -> Term:
-    """Whether a term counts as true: of numbers, those that are not 0."""
+    """The truth value of a term; a number is true unless it is 0."""
     match term:
         case Literal():
             return literal(bool(term.value))
@@ -112,7 +112,7 @@ def condition(term: Term) -> Term:
 
 
 def negation(term: Term) -> Term:
-    """The opposite of a condition."""
+    """The negation of a condition."""
     match term:
         case Literal():
             return FALSE if term.value else TRUE
@@ -125,9 +125,9 @@ def negation(term: Term) -> Term:
 
 
 def choice(then: Term, test: Term, otherwise: Term) -> Term:
-    """``then if test else otherwise``, as a logical operation, a minimum or a maximum if it is one.
+    """``then if test else otherwise``, simplified to a logical operation, a minimum or a maximum where possible.
 
-    A choice is defined where only the branch that it takes is; so nothing is joined that may be undefined.
+    A choice needs only the taken branch to be defined, so branches that may be undefined are not simplified.
     """
     if then == otherwise and is_total(test):
         return then
@@ -137,7 +137,7 @@ def choice(then: Term, test: Term, otherwise: Term) -> Term:
 
 
 def _joined(then: Term, test: Term, otherwise: Term) -> Term | None:
-    """A choice that is the test, or joined with it."""
+    """A Boolean choice as a conjunction or disjunction with the test."""
     if then == TRUE:
         return test if otherwise == FALSE else operation(Operator.OR, test, otherwise)
     if then == FALSE:
@@ -152,7 +152,7 @@ _LARGER: Final = (Operator.GREATER, Operator.AT_LEAST)
 
 
 def _extreme(then: Term, test: Term, otherwise: Term) -> Term | None:
-    """A choice of the smaller or the larger of two terms, as such."""
+    """A choice between two compared terms as their minimum or maximum."""
     if not isinstance(test, Operation) or test.operator not in (*_SMALLER, *_LARGER):
         return None
     if test.operands not in ((then, otherwise), (otherwise, then)):
@@ -162,7 +162,7 @@ def _extreme(then: Term, test: Term, otherwise: Term) -> Term | None:
 
 
 def computed(term: Term, arguments: Sequence[Value]) -> Result:
-    """The value of a term."""
+    """Evaluate a term."""
     match term:
         case Argument():
             return arguments[term.index]
@@ -173,7 +173,7 @@ def computed(term: Term, arguments: Sequence[Value]) -> Result:
 
 
 def arguments_of(term: Term) -> frozenset[int]:
-    """The arguments that a term depends on."""
+    """The indices of the arguments that a term depends on."""
     match term:
         case Argument():
             return frozenset({term.index})
@@ -184,7 +184,7 @@ def arguments_of(term: Term) -> frozenset[int]:
 
 
 def rebuilt(term: Term, change: Callable[[Term], Term | None]) -> Term:
-    """A term with parts replaced: where ``change`` gives one, by that, and elsewhere in the operands."""
+    """Replace subterms: ``change`` returns the replacement of a subterm, or None to descend into its operands."""
     new = change(term)
     if new is not None or not isinstance(term, Operation):
         return new or term

@@ -1,4 +1,4 @@
-"""Python functions of numbers without bound, traced: called with symbols, along every path that they can take."""
+"""Symbolic execution of Python functions of unbounded numbers, along every path."""
 
 from __future__ import annotations
 
@@ -24,20 +24,20 @@ from softmachine.languages.rasp.python.terms import (
 from softmachine.languages.rasp.values import is_number
 
 MOST_CALLS: Final = 1000
-"""Of a function that is traced; every path takes at most two."""
+"""Maximal number of calls of a traced function; each path takes at most two."""
 MOST_DECISIONS: Final = 64
-"""On one path."""
+"""Maximal number of branches on one path."""
 LARGEST_TERM: Final = 2000
 DEEPEST_TERM: Final = 150
 WRITE: Final = "write it with + - * / // % ** comparisons, and, or, not, if, abs, min, max, round and int"
 
 
 class Untraceable(BaseException):
-    """A function does with a symbol what only a number can do. No ``except`` in the function should catch that.
+    """A function applies an unsupported operation to a symbol. A BaseException, so that the function cannot catch it.
 
     Args:
-        message: What it does.
-        hint: What would be right.
+        message: The unsupported operation, as a verb phrase.
+        hint: How to avoid it.
     """
 
     def __init__(self, message: str, hint: str = WRITE) -> None:
@@ -47,7 +47,7 @@ class Untraceable(BaseException):
 
 
 class _Fork(BaseException):
-    """The function asks for the first time whether something is so."""
+    """The function branches on a condition that is undecided on the current path."""
 
     def __init__(self, test: Term) -> None:
         super().__init__()
@@ -55,29 +55,29 @@ class _Fork(BaseException):
 
 
 class Symbol(Operators["Symbol"]):
-    """A number that is not known yet. Operators make terms of it; ``bool`` decides the path.
+    """A symbolic number. Operators build terms; ``bool`` selects the path.
 
     Args:
-        term: What it is.
-        decided: What was decided on the path so far.
+        term: The term of the number.
+        decided: The conditions decided on the current path.
     """
 
-    __array_ufunc__ = None  # numpy's numbers leave the operation to the symbol
+    __array_ufunc__ = None  # numpy defers the operation to the symbol
 
     def __init__(self, term: Term, decided: Mapping[Term, bool]) -> None:
         self.term = term
         self._decided = decided
 
     def operate(self, operator: Operator, *operands: object) -> Symbol:
-        """An operation, as a term."""
+        """Build the term of an operation."""
         terms = [_term(operand) for operand in operands]
         if operator in (Operator.EQUAL, Operator.UNEQUAL) and any(_is_no_number(term) for term in terms):
             return Symbol(literal(operator is Operator.UNEQUAL), self._decided)
         if operator is Operator.POWER and isinstance(terms[1], Literal) and not isinstance(terms[1].value, int):
-            raise Untraceable("takes a root of a number without bound")
+            raise Untraceable("takes a root of an unbounded number")
         if operator in (Operator.AND, Operator.OR) and not all(map(is_boolean, terms)):
             raise Untraceable("combines the bits of a number", "use and, or, not; or & and | between comparisons")
-        if operator is Operator.NOT:  # which Python has for numbers: it changes all bits
+        if operator is Operator.NOT:  # bitwise complement of a Python integer
             return -self - 1
         if operator is Operator.MULTIPLY and is_boolean(terms[0]) != is_boolean(terms[1]):
             mask, number = terms if is_boolean(terms[0]) else terms[::-1]
@@ -85,7 +85,7 @@ class Symbol(Operators["Symbol"]):
         return Symbol(_limited(operation(operator, *terms)), self._decided)
 
     def truth(self) -> Symbol:
-        """Whether it counts as true."""
+        """The truth value as a symbol."""
         return Symbol(condition(self.term), self._decided)
 
     def __bool__(self) -> bool:
@@ -121,41 +121,41 @@ class Symbol(Operators["Symbol"]):
         return other // self, other % self
 
     def __hash__(self) -> NoReturn:
-        raise Untraceable("looks a number without bound up in a set or a dict", "use a tuple, or a chain of ifs")
+        raise Untraceable("looks an unbounded number up in a set or a dict", "use a tuple, or a chain of ifs")
 
     def __index__(self) -> NoReturn:
-        raise Untraceable("uses a number without bound as an index, in range(), or in an int() that is not traced")
+        raise Untraceable("uses an unbounded number as an index, in range(), or in an int() that is not traced")
 
     __int__ = __index__
 
     def __float__(self) -> NoReturn:
-        raise Untraceable("makes a float of a number without bound, as functions of math do")
+        raise Untraceable("converts an unbounded number to a float, as functions of math do")
 
     def __complex__(self) -> NoReturn:
-        raise Untraceable("makes a complex number of a number without bound")
+        raise Untraceable("converts an unbounded number to a complex number")
 
     def __str__(self) -> NoReturn:
-        raise Untraceable("makes a text of a number without bound")
+        raise Untraceable("converts an unbounded number to a string")
 
     def __format__(self, form: str) -> str:
         return str(self)
 
     def __iter__(self) -> NoReturn:
-        raise Untraceable("takes a number without bound apart, as if it were a sequence")
+        raise Untraceable("iterates over an unbounded number")
 
     def __getattr__(self, name: str) -> NoReturn:
-        if name.startswith("__"):  # Python itself asks for some of these
+        if name.startswith("__"):  # Python itself looks up some of these
             raise AttributeError(name)
-        raise Untraceable(f"uses .{name} of a number without bound")
+        raise Untraceable(f"uses .{name} of an unbounded number")
 
 
 def traced(function: Callable[..., Any], arguments: Sequence[Argument | Value]) -> Term:
-    """The term that a function computes of some unknown arguments, and of some that are known.
+    """Execute a function symbolically on symbolic and concrete arguments; returns the term of its result.
 
-    It is called once for every path: where it asks whether something is so, it is called again for both answers.
+    The function is called once per path: at an undecided condition it is called again for both outcomes.
 
     Raises:
-        Untraceable: If it does what cannot be written as a term; or if it has too many paths.
+        Untraceable: If the result is not expressible as a term, or if the function has too many paths.
     """
     return _Tracer(shadowed(function, BUILTINS), arguments).explored({})
 
@@ -167,12 +167,12 @@ class _Tracer:
         self.calls = 0
 
     def explored(self, decided: Mapping[Term, bool]) -> Term:
-        """What the function computes where some things have been decided."""
+        """The term of the result under decided conditions."""
         self.calls += 1
         if self.calls > MOST_CALLS or len(decided) > MOST_DECISIONS:
             raise Untraceable(
-                f"takes more than {MOST_CALLS // 2} paths, or asks more than {MOST_DECISIONS} questions on one",
-                "a loop over a number without bound does not end; compute it at once",
+                f"has more than {MOST_CALLS // 2} paths, or more than {MOST_DECISIONS} branches on one path",
+                "a loop over an unbounded number does not end; use a closed form",
             )
         symbols = [
             Symbol(item, decided) if isinstance(item, Argument) else python_value(item) for item in self.arguments
@@ -191,11 +191,13 @@ def _term(item: object) -> Term:
     if isinstance(item, Symbol):
         return item.term
     if isinstance(item, list | tuple):
-        raise Untraceable(f"makes a {type(item).__name__} of a number without bound", "make one sequence operator each")
+        raise Untraceable(
+            f"returns a {type(item).__name__} of an unbounded number", "use one sequence operator per entry"
+        )
     try:
         return literal(value_of(item))
     except ValueError as error:
-        raise Untraceable(f"gives what is no value: {error}") from None
+        raise Untraceable(f"returns an invalid value: {error}") from None
 
 
 def _is_no_number(term: Term) -> bool:
@@ -205,17 +207,17 @@ def _is_no_number(term: Term) -> bool:
 def _limited(term: Term) -> Term:
     if term.size > LARGEST_TERM or term.depth > DEEPEST_TERM:
         raise Untraceable(
-            f"computes a term of more than {LARGEST_TERM:,} operations, or one nested more than {DEEPEST_TERM} deep"
+            f"computes a term of more than {LARGEST_TERM:,} operations or more than {DEEPEST_TERM} levels of nesting"
         )
     return term
 
 
 class _Numbers(type):
-    """The type of types that symbols can be made into; nobody can tell whether they are of it already."""
+    """Metaclass of numeric types to which symbols convert; ``isinstance`` of a symbol is undecidable."""
 
     def __instancecheck__(cls, item: object) -> bool:
         if isinstance(item, Symbol):
-            raise Untraceable("asks for the type of a number without bound", "leave the question out: it is a number")
+            raise Untraceable("tests the type of an unbounded number", "omit the test: the argument is a number")
         return isinstance(item, cls.__mro__[1])
 
 
@@ -238,4 +240,4 @@ def _symbolic(arguments: tuple[Any, ...]) -> bool:
 
 
 BUILTINS: Final[Mapping[str, Any]] = {"int": _Int, "float": _Float, "bool": _bool}
-"""What stands for the functions of Python whose result cannot be a symbol."""
+"""Replacements of the built-in conversions, whose results cannot be symbols."""

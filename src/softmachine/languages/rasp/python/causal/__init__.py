@@ -1,1 +1,1 @@
-"""RASP-L style: causal programs over arrays."""
+"""Causal RASP dialect in the style of RASP-L: functions of sequences."""

@@ -1,4 +1,4 @@
-"""The operations of the causal dialect, and how a function becomes a program."""
+"""Core operations of the causal dialect, and the conversion of functions to programs."""
 
 from __future__ import annotations
 
@@ -23,29 +23,29 @@ def program(
     stop: str | None = None,
     example: Iterable[object] = (),
 ) -> Program:
-    """The program that a function of a sequence describes. It is causal: a decoder can run it.
+    """Build a causal program, which a decoder can run, from a function of a sequence.
 
     Args:
-        function: A function of a sequence that returns one.
-        vocabulary: The letters that an input may have.
-        name: What people call the program; by default the name of the function.
-        stop: With which output a program that feeds on its own output is done.
-        example: The input that it suggests.
+        function: A function from a sequence to a sequence.
+        vocabulary: The input letters.
+        name: The name of the program; by default the name of the function.
+        stop: The output that ends an autoregressive run; None if the program is not autoregressive.
+        example: The suggested input.
 
     Raises:
-        UsageError: If the function does with a sequence what cannot be done.
-        InvalidError: If something in it means nothing.
-        ConstructionError: If a function in it cannot be made into operations.
+        UsageError: If the function applies an unsupported operation to a sequence.
+        InvalidError: If an expression is invalid.
+        ConstructionError: If a function in it cannot be lowered to operations.
     """
     name = name or getattr(function, "__name__", "program").strip("<>")
     return programs.program(_output(function), vocabulary, name=name, causal=True, stop=stop, example=example)
 
 
 def evaluate(function: Callable[[Any], object], xs: Iterable[object]) -> list[Any]:
-    """What a function of a sequence gives on an input.
+    """Evaluate a function of a sequence on an input.
 
     Raises:
-        InputError: If it is undefined somewhere.
+        InputError: If the result is undefined at some position.
     """
     return programs.values(_output(function), list(xs), causal=True)
 
@@ -63,17 +63,17 @@ def indices(x: SOp) -> Sequence:  # noqa: ARG001
 
 
 def full(x: SOp, const: object) -> Sequence:  # noqa: ARG001
-    """The same value everywhere."""
+    """The same value at every position."""
     return integers(const)
 
 
 def tok_map(x: SOp, func: Callable[[Any], Any]) -> Sequence:
-    """A function of the value at each position; of the result, the integer part."""
+    """Integer part of a function applied elementwise."""
     return integers(pointwise(func, x))
 
 
 def seq_map(x: SOp, y: SOp, func: Callable[[Any, Any], Any]) -> Sequence:
-    """A function of two values at each position; of the result, the integer part."""
+    """Integer part of a function of two sequences, applied elementwise."""
     return integers(pointwise(func, x, y))
 
 
@@ -89,44 +89,47 @@ def select(k: SOp, q: SOp, pred: Callable[[Any, Any], Any], causal: bool = True)
         k: The keys.
         q: The queries.
         pred: A function of a key and a query.
-        causal: Is always so.
+        causal: Must be True; accepted for compatibility with RASP-L.
     """
     if not causal:
-        raise UsageError("selectors are causal here", hint="softmachine.rasp has those that see all positions")
+        raise UsageError(
+            "selectors of this dialect are always causal",
+            hint="use softmachine.rasp for selectors that see all positions",
+        )
     return Select(sequence(k), sequence(q), pred)
 
 
 def sel_width(A: Selector) -> Sequence:
-    """How many keys are selected."""
+    """The number of selected keys."""
     return sequence(SelectorWidth(A))
 
 
 def aggr(A: Selector, v: SOp, default: object = 0, reduction: str = "mean") -> Sequence:
-    """What is selected, as one value.
+    """Reduce the selected values to one.
 
     Args:
-        A: Which values.
+        A: The selector.
         v: The values.
         default: The value where nothing is selected.
-        reduction: "mean", of which the integer part is taken, "max" or "min".
+        reduction: "mean" (integer part), "max" or "min".
     """
     if reduction not in tuple(Reduction):
-        raise UsageError(f"{reduction!r} is no reduction", hint=f"one of {', '.join(Reduction)}")
+        raise UsageError(f"unknown reduction {reduction!r}", hint=f"use one of {', '.join(Reduction)}")
     return integers(Aggregate(A, integers(v), default, Reduction(reduction)))
 
 
 def aggr_mean(A: Selector, v: SOp, default: object = 0) -> Sequence:
-    """The integer part of the mean of what is selected."""
+    """Integer part of the mean of the selected values."""
     return aggr(A, v, default, "mean")
 
 
 def aggr_max(A: Selector, v: SOp, default: object = 0) -> Sequence:
-    """The largest value that is selected."""
+    """The largest selected value."""
     return aggr(A, v, default, "max")
 
 
 def aggr_min(A: Selector, v: SOp, default: object = 0) -> Sequence:
-    """The smallest value that is selected."""
+    """The smallest selected value."""
     return aggr(A, v, default, "min")
 
 
@@ -138,7 +141,7 @@ def kqv(
     default: object = 0,
     reduction: str = "mean",
 ) -> Sequence:
-    """What is selected by a predicate of key and query, as one value."""
+    """Select by a predicate of key and query and reduce the selected values to one."""
     return aggr(select(k, q, pred), v, default, reduction)
 
 

@@ -1,6 +1,6 @@
-"""What can be written with the operations of the causal dialect, and has a name there.
+"""Library of the causal dialect: functions defined by its core operations.
 
-Everything is about the positions up to the own one.
+All functions refer to the positions up to the current one.
 """
 
 from __future__ import annotations
@@ -22,32 +22,32 @@ from softmachine.languages.rasp.python.sequences import SOp
 
 
 def shift_right(x: SOp, n: int, default: object = 0) -> Sequence:
-    """The value ``n`` positions before."""
+    """The value ``n`` positions earlier."""
     return kqv(indices(x), indices(x) - n, x, equals, default=default)
 
 
 def index_select(x: SOp, idx: SOp, default: object = 0) -> Sequence:
-    """The value at the position that ``idx`` says; the default where that has not been read yet."""
+    """The value at position ``idx``; the default where that position has not been read yet."""
     return kqv(indices(x), idx, x, equals, default=default)
 
 
 def mask(x: SOp, bool_mask: SOp, mask_val: object = 0) -> Sequence:
-    """The value where the mask is true, and another elsewhere."""
+    """The value where the mask is true, ``mask_val`` elsewhere."""
     return where(bool_mask, x, full(x, mask_val))
 
 
 def cumsum(bool_array: SOp) -> Sequence:
-    """How often it has been true."""
+    """The number of true positions so far."""
     return sel_width(select(truth(bool_array), full(bool_array, 1), equals))
 
 
 def maximum(x: SOp) -> Sequence:
-    """The largest value."""
+    """The largest value so far."""
     return kqv(x, x, x, Comparison.TRUE, reduction="max")
 
 
 def minimum(x: SOp) -> Sequence:
-    """The smallest value."""
+    """The smallest value so far."""
     return kqv(x, x, x, Comparison.TRUE, reduction="min")
 
 
@@ -62,12 +62,12 @@ def argmin(x: SOp) -> Sequence:
 
 
 def num_prev(x: SOp, queries: SOp) -> Sequence:
-    """How often the queried value has been there."""
+    """The number of occurrences of the queried value so far."""
     return sel_width(select(x, queries, equals))
 
 
 def has_seen(x: SOp, queries: SOp) -> Sequence:
-    """1 where the queried value has been there, else 0."""
+    """1 where the queried value has occurred, else 0."""
     return integers(num_prev(x, queries) > 0)
 
 
@@ -82,17 +82,17 @@ def lasts(x: SOp, queries: SOp, default: object = -1) -> Sequence:
 
 
 def first_true(x: SOp, default: object = -1) -> Sequence:
-    """The first position where it is true, which is 1."""
+    """The first position with value 1."""
     return firsts(x, full(x, 1), default)
 
 
 def mode(x: SOp) -> Sequence:
-    """The most frequent value; of several, the one that was the last to become so."""
+    """The most frequent value; among ties, the one that reached the maximal count last."""
     return index_select(x, argmax(num_prev(x, x)))
 
 
 def binary_mode(x: SOp) -> Sequence:
-    """1 if there have been more ones than zeros, else 0."""
+    """1 if there are more ones than zeros so far, else 0."""
     return integers(num_prev(x, full(x, 1)) > num_prev(x, full(x, 0)))
 
 
@@ -110,9 +110,9 @@ def induct_kqv(
         k: The keys.
         q: The queries.
         v: The values.
-        offset: How far after the key; not negative.
+        offset: The distance after the key; not negative.
         default: The value where there is no such key.
-        null_val: Is there for programs that say it: no mark for "no key" is needed.
+        null_val: Ignored; accepted for compatibility with RASP-L.
     """
     late_enough = select(indices(k), full(k, offset), geq)
     found = aggr(select(shift_right(k, offset), q, equals) & late_enough, indices(k), -1, "min")

@@ -1,4 +1,4 @@
-"""Sequences of the causal dialect: what a program computes with, in place of numpy's arrays of integers."""
+"""Sequences of the causal dialect, which replace the integer numpy arrays of RASP-L."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ class Sequence(SOp):
     """An integer, a Boolean or a symbol at every position.
 
     Args:
-        make: Adds the operations to a draft that compute it from its parts.
-        parts: What it is computed from.
+        make: Function that adds the operations of the sequence to a builder, given the lowered parts.
+        parts: The operand expressions.
     """
 
     default_name = "sequence"
-    __array_ufunc__ = None  # numpy leaves the operation to the sequence
+    __array_ufunc__ = None  # numpy defers the operation to the sequence
 
     def __init__(self, make: Callable[..., Column], *parts: Expression) -> None:
         super().__init__()
@@ -36,32 +36,34 @@ class Sequence(SOp):
 
     @property
     def children(self) -> Collection[Expression]:
-        """What it is computed from."""
+        """The operand expressions."""
         return self._parts
 
-    def define(self, draft: Draft, *children: Any) -> Column:
+    def define(self, builder: Draft, *children: Any) -> Column:
         """Add the operations."""
-        return self._make(draft, *children)
+        return self._make(builder, *children)
 
     def operate(self, operator: Operator, *operands: object) -> Sequence:
-        """An operation on values at the same position, as arrays have it."""
+        """Build an elementwise operation with the semantics of numpy arrays."""
         return pointwise(ArrayOperation(operator), *operands)
 
     def __iter__(self) -> NoReturn:
-        raise UsageError("a sequence is not looped over", hint="tok_map and seq_map do something at every position")
+        raise UsageError("a sequence is not iterable", hint="use tok_map or seq_map for elementwise functions")
 
     def __getitem__(self, index: object) -> NoReturn:
-        raise UsageError("a sequence has no single elements", hint="index_select(x, idx) reads from other positions")
+        raise UsageError("a sequence cannot be indexed", hint="use index_select(x, idx) to read other positions")
 
     def __len__(self) -> NoReturn:
-        raise UsageError("the length of a sequence is not known", hint="indices(x) + 1 is how much has been read")
+        raise UsageError(
+            "the length of a sequence is unknown at compile time", hint="indices(x) + 1 is the length of the prefix"
+        )
 
 
 class ArrayOperation(Elementary):
-    """An operation as arrays have it: that of Python, but Booleans are added as by or, and multiplied as by and."""
+    """An operation with the semantics of numpy arrays: sums of Booleans are ``or``, products are ``and``."""
 
     def __call__(self, *operands: Any) -> Any:
-        """What it makes of values."""
+        """Apply the operation as numpy does."""
         booleans = all(item is True or item is False for item in operands)
         if booleans and self.operator in (Operator.SUBTRACT, Operator.NEGATE):
             raise TypeError("Booleans cannot be subtracted; multiply by 1 first")
@@ -69,13 +71,13 @@ class ArrayOperation(Elementary):
         return found(*operands) if found else super().__call__(*operands)
 
     def agrees(self, domains: Collection[Collection[Value] | None]) -> bool:
-        """Whether the core computes the same, for values of these domains."""
+        """Whether the core and numpy agree on these domains."""
         booleans = None not in domains and all(isinstance(value, bool) for domain in domains for value in domain or ())
         return super().agrees(domains) and not (booleans and self.operator in _OTHERWISE)
 
 
 _OTHERWISE: Final = (Operator.ADD, Operator.MULTIPLY, Operator.SUBTRACT, Operator.NEGATE)
-"""Operations that treat Booleans not as numbers."""
+"""Operations that do not treat Booleans as numbers."""
 _OF_BOOLEANS: Final[Mapping[Operator, Callable[..., Any]]] = {
     Operator.ADD: python.or_,
     Operator.MULTIPLY: python.and_,
@@ -89,64 +91,64 @@ _OF_NUMBERS: Final[Mapping[Operator, Callable[..., Any]]] = {
 
 
 def sequence(item: object) -> Sequence:
-    """A sequence; a number stands for itself everywhere.
+    """Convert to a sequence; a value becomes a constant sequence.
 
     Raises:
-        UsageError: If it is none.
+        UsageError: If it is a list or a selector.
     """
     match item:
         case Sequence():
             return item
         case SOp():
-            return Sequence(lambda _draft, column: column, item)
+            return Sequence(lambda _builder, column: column, item)
         case list() | tuple():
-            hint = "call causal.evaluate(function, xs), or make a program of the function"
+            hint = "use causal.evaluate(function, xs), or build a program from the function"
         case Expression():
             hint = "use aggr, kqv or sel_width"
         case _:
             return sequence(Full(item))
-    raise usage(f"a sequence is needed, not {described(item)}", None, hint)
+    raise usage(f"expected a sequence, not {described(item)}", None, hint)
 
 
 def pointwise(function: Callable[..., Any], *operands: object) -> Sequence:
-    """A function of values at the same position."""
-    return Sequence(lambda draft, *columns: elementwise(draft, function, *columns), *map(sequence, operands))
+    """Apply a function elementwise."""
+    return Sequence(lambda builder, *columns: elementwise(builder, function, *columns), *map(sequence, operands))
 
 
 def integers(item: object) -> Sequence:
-    """The integer parts, as in an array of integers: True and False become 1 and 0. Symbols stay what they are."""
+    """Integer parts, as in an integer array: True and False become 1 and 0. Symbols are unchanged."""
     return Sequence(_integral, sequence(item))
 
 
-def _integral(draft: Draft, column: Column) -> Column:
-    domain, kind = draft.finite(column.reference), draft.type(column.reference)
+def _integral(builder: Draft, column: Column) -> Column:
+    domain, kind = builder.finite(column.reference), builder.type(column.reference)
     rounded = isinstance(kind, Ratio) or any(is_number(value) and type(value) is not int for value in domain or ())
     if rounded and all(map(is_number, domain or ())):
-        return Column(draft.apply(Operator.TRUNCATE, column.reference))
+        return Column(builder.apply(Operator.TRUNCATE, column.reference))
     return column
 
 
 def truth(item: object) -> Sequence:
-    """Where numbers are not 0."""
+    """True where the value is not 0."""
     return Sequence(_true, sequence(item))
 
 
-def _true(draft: Draft, column: Column) -> Column:
-    domain = draft.finite(column.reference)
+def _true(builder: Draft, column: Column) -> Column:
+    domain = builder.finite(column.reference)
     if domain is not None and all(isinstance(value, bool) for value in domain):
         return column
-    return Column(draft.apply(Operator.UNEQUAL, column.reference, draft.constant(0)))
+    return Column(builder.apply(Operator.UNEQUAL, column.reference, builder.constant(0)))
 
 
 def chosen(condition: object, then: object, otherwise: object) -> Sequence:
-    """One of two values, by whether a condition is true."""
+    """Elementwise choice between two values by a condition."""
     return Sequence(_choose, truth(condition), integers(then), integers(otherwise))
 
 
-def _choose(draft: Draft, condition: Column, then: Column, otherwise: Column) -> Column:
-    return Column(draft.apply(Operator.CHOOSE, then.reference, condition.reference, otherwise.reference))
+def _choose(builder: Draft, condition: Column, then: Column, otherwise: Column) -> Column:
+    return Column(builder.apply(Operator.CHOOSE, then.reference, condition.reference, otherwise.reference))
 
 
 def positions() -> Sequence:
     """The position, counted from 0."""
-    return Sequence(lambda draft: Column(draft.add(core.Indices())))
+    return Sequence(lambda builder: Column(builder.add(core.Indices())))
