@@ -31,7 +31,7 @@ BAD_FILES = {
     "target.yaml": (f"{HEADER}table:\n  a:\n    _: {{R: b}}\n".encode(), "state 'b' is not in the table"),
     "binary.yaml": (bytes(range(256)), "is not UTF-8 text"),
     "nothing.yaml": (b"", "the document is empty"),
-    "unknown.txt": (b"Dear sir or madam,\nplease halt.\n", "cannot tell which format this is in"),
+    "unknown.txt": (b"Dear sir or madam,\nplease halt.\n", "unknown source format"),
     "long.yaml": (b"# " + b"x" * (1 << 20), "long"),
 }
 

@@ -60,9 +60,9 @@ def test_what_is_certified_runs_softly_and_says_for_how_long(desk: Desk) -> None
 def test_a_mistake_is_shown_where_it_is(desk: Desk) -> None:
     desk.writes("pairs.ltl", FORMULA.replace("once Q_c", "once c"))
     said = desk.types("softmachine check pairs.ltl --up-to 6", status=2).err.splitlines()
-    assert said[0] == "error: pairs.ltl:3:46: 'c' means nothing here"
+    assert said[0] == "error: pairs.ltl:3:46: unknown name 'c'"
     assert said[2].index("^") == said[1].index("c)")
-    assert said[3] == "  to say that the symbol here is c, write Q_c"
+    assert said[3] == "  write Q_c for the symbol c"
 
 
 def test_a_program_of_their_own(desk: Desk) -> None:

@@ -214,7 +214,7 @@ def test_prompts_of_many_words_are_those_of_each() -> None:
 
 
 def test_mistakes_are_told() -> None:
-    with pytest.raises(SourceError, match="means nothing"):
+    with pytest.raises(SourceError, match="unknown name"):
         sm.compile("Q_a sinc Q_b")
     with pytest.raises(InputError, match="'c' at position 2"):
         sm.run(sm.compile("Q_a since Q_b"), "ac")

@@ -1,4 +1,4 @@
-"""Which words a source accepts, by the reference interpreter of its language."""
+"""Membership of a word in the language of a source, decided by the reference interpreter."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ Word: TypeAlias = tuple[str, ...]
 
 
 def decider(source: Source, *, max_steps: int = MAX_STEPS) -> Callable[[Word], bool]:
-    """The function that says whether a source accepts a word.
+    """Return the membership predicate of a source.
 
-    It raises a `UsageError` for a word on which there is no verdict: a run that does not end within the step limit.
+    The predicate raises a `UsageError` for a word on which the run does not end within the step limit.
 
     Raises:
-        UsageError: If the source accepts nothing: it is no machine, formula or program with a verdict.
+        UsageError: If the source is not a machine, formula or program with a verdict.
     """
     run = _runner(source, max_steps)
 
@@ -37,7 +37,7 @@ def decider(source: Source, *, max_steps: int = MAX_STEPS) -> Callable[[Word], b
 
 
 def _runner(source: Source, max_steps: int) -> Callable[[Word], str | None]:
-    """The function that runs a source on a word and gives the verdict, None if there is none yet."""
+    """Return the function from a word to the verdict; None if the step limit was reached."""
     match source:
         case turing.TuringMachine():
             return lambda word: turing.execute(source, word, max_steps=max_steps).verdict

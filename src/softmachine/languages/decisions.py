@@ -1,6 +1,6 @@
-"""Boolean combinations of comparisons as decisions: tests of sums, each of which says where to go on.
+"""Boolean combinations of comparisons as decision DAGs.
 
-Comparisons are all asked as: is the sum in an interval? What is known beforehand is not asked.
+Every inner node tests whether a sum lies in an interval. Subformulas with a known truth value need no test.
 """
 
 from __future__ import annotations
@@ -14,30 +14,30 @@ from softmachine.languages.temporal.formula import And, Formula, Not, Or
 from softmachine.support.errors import ConstructionError
 
 LOWEST, HIGHEST = -(10**60), 10**60
-"""No sum is ever outside: numbers are at most 10^18."""
+"""Bounds that no sum exceeds: numbers are at most 10^18."""
 MOST_TESTS = 1 << 17
 
 Compared: TypeAlias = tuple[int, Relation, int]
-"""The number of a sum, and how it compares with what."""
+"""Index of a sum, relation, and the number that the sum is compared with."""
 Test: TypeAlias = tuple[int, int, int, int, int]
-"""The number of a sum; the lowest and the highest value for a yes; and what follows upon yes and no: another test, or
-if it is negative, the outcome (-1 is outcome 0, -2 is outcome 1, and so on)."""
+"""Index of a sum; lower and upper end of the interval; successors inside and outside the interval: the label of a test,
+or, if negative, an outcome (-1 is outcome 0, -2 is outcome 1, and so on)."""
 
 
 @dataclass(frozen=True)
 class Decision:
-    """Tests of sums.
+    """A decision DAG.
 
     Args:
-        tests: The tests, by their labels.
-        start: The label of the first test, or an outcome if nothing is to be asked.
+        tests: The tests by label.
+        start: The label of the first test, or an outcome if no test is needed.
     """
 
     tests: Mapping[int, Test]
     start: int
 
     def outcome(self, sums: list[int]) -> int:
-        """What is decided for these sums."""
+        """The outcome for these values of the sums."""
         at = self.start
         while at >= 0:
             which, low, high, yes, no = self.tests[at]
@@ -46,7 +46,7 @@ class Decision:
 
     @property
     def sums(self) -> frozenset[int]:
-        """The sums that are asked for."""
+        """The sums that occur in tests."""
         return frozenset(test[0] for test in self.tests.values())
 
 
@@ -56,16 +56,16 @@ def decide(
     known: Callable[[Formula], bool | None],
     sums: Mapping[Formula, Compared],
 ) -> Decision:
-    """The decision for the outcome of the first formula that is true.
+    """Build the decision DAG whose outcome is that of the first true formula.
 
     Args:
-        cases: Formulas, made of comparisons and what is known with not, and, or; and their outcomes.
-        otherwise: The outcome if none is true.
-        known: The truth of formulas that is known beforehand, constants among them.
-        sums: What every comparison compares.
+        cases: Formulas with their outcomes. They combine comparisons and formulas of known value with not, and, or.
+        otherwise: The outcome if no formula is true.
+        known: The truth value of a formula if it is known statically (constants included), otherwise None.
+        sums: The sum, relation and number of every comparison.
 
     Raises:
-        ConstructionError: If there would be too many tests.
+        ConstructionError: If the DAG exceeds the maximum number of tests.
     """
     jumps = _Jumps(known, sums)
     start = -1 - otherwise
@@ -85,7 +85,7 @@ def decide(
 
 
 class _Jumps:
-    """What is to be decided at labels, and where to go then. Outcomes are negative labels."""
+    """Formulas at labels with their successors, expanded on demand. Outcomes are negative labels."""
 
     def __init__(self, known: Callable[[Formula], bool | None], sums: Mapping[Formula, Compared]) -> None:
         self.known = known
@@ -94,17 +94,17 @@ class _Jumps:
         self._open: list[tuple[Formula, int, int]] = []
 
     def label(self, formula: Formula, yes: int, no: int) -> int:
-        """A label where a formula is decided."""
+        """Allocate a label at which a formula is decided."""
         if len(self._open) >= MOST_TESTS:
             raise ConstructionError(
                 f"the rules of this program unfold to more than {MOST_TESTS:,} tests after one token",
-                hint="names inside of names multiply; use fewer of them in one another",
+                hint="nested definitions multiply; reduce the nesting",
             )
         self._open.append((formula, yes, no))
         return len(self._open) - 1
 
     def resolved(self, label: int) -> int:
-        """The test or the outcome that a label stands for."""
+        """Expand a label until it is a test or an outcome."""
         while label >= 0 and label not in self.tests:
             formula, yes, no = self._open[label]
             truth = self.known(formula)
@@ -132,7 +132,7 @@ class _Jumps:
 
 
 def _interval(relation: Relation, number: int) -> tuple[int, int]:
-    """The numbers that compare so with a number; for unequal ones, those that do not."""
+    """The interval of the numbers in this relation to a number; for ``!=``, its complement."""
     low = LOWEST if relation in (Relation.LESS, Relation.AT_MOST) else number + (relation is Relation.GREATER)
     high = HIGHEST if relation in (Relation.GREATER, Relation.AT_LEAST) else number - (relation is Relation.LESS)
     return low, high

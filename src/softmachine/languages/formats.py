@@ -1,8 +1,8 @@
-"""The formats that sources come in: how one is found, which one a text is in, and how to read and write it.
+"""Registry of source formats: recognising, parsing and printing.
 
-A format is a module of a language's package that defines ``FORMAT``, and has the name of the module. The format in
-``syntax.py`` or ``json_form.py`` has the name of the language, and keeps everything that an object of it is. Other
-packages add formats by entry points of the same names, see `softmachine.support.plugins`.
+A format is a module of a language's package that defines ``FORMAT``; it is named after the module. The format in
+``syntax.py`` or ``json_form.py`` is named after the language and is lossless. Other packages add formats by entry
+points of the same names, see `softmachine.support.plugins`.
 """
 
 from __future__ import annotations
@@ -19,35 +19,35 @@ from softmachine.support.plugins import Shelf
 
 
 class Parser(Protocol):
-    """What reads a format."""
+    """The parser of a format."""
 
     def __call__(self, text: str, *, source: str = "<string>", name: str | None = None) -> Source:
-        """What a text describes.
+        """Parse a text.
 
         Args:
             text: The text.
-            source: Where it comes from, for messages: a file, or something in angle brackets.
-            name: What to call the object; by default what the text says, or its file.
+            source: Origin for messages: a file name, or a description in angle brackets.
+            name: Name of the result; by default the name in the text, or the file name.
 
         Raises:
             SourceError: If the text is not in the format.
-            InvalidError: If what it describes is not valid.
+            InvalidError: If the text describes an invalid object.
         """
         ...
 
 
 @dataclass(frozen=True)
 class Format:
-    """A format: how to recognise it, how to read it and how to write it.
+    """A source format with its recogniser, parser and printer.
 
     Args:
-        name: What people call it.
-        extensions: How names of files in it end, with the dot; none if it is for saved models, not for people.
-        looks_like: Whether a text is meant to be in it, though there may be a mistake in it.
-        parse: From text to what it describes.
-        to_text: From what it describes to text; a `UsageError` says why if the format cannot express it.
-        rank: Formats are tried in this order; those that fit fewer texts come first.
-        magic: How its binary files begin, if it has such files. Their text is their bytes, a character each (Latin-1).
+        name: Name of the format.
+        extensions: File name extensions, with the dot; empty for formats that only saved models use.
+        looks_like: Heuristic recogniser; also accepts texts with syntax errors.
+        parse: The parser.
+        to_text: The printer; raises a `UsageError` with the reason for a source that the format cannot express.
+        rank: Formats are tried in ascending order; more specific formats come first.
+        magic: First bytes of binary files, if the format has any. Binary files are decoded as Latin-1.
     """
 
     name: str
@@ -74,13 +74,13 @@ _SHELF = Shelf(
 
 
 def formats() -> dict[str, Format]:
-    """All formats that people write, by name, in the order in which they are tried. This imports every language."""
+    """All formats with file extensions by name, in the order in which they are tried. Imports every language."""
     found = sorted(_SHELF.all().values(), key=lambda entry: entry.rank)
     return {entry.name: entry for entry in found if entry.extensions}
 
 
 def format_of(extension: str) -> Format | None:
-    """The format of files whose names end so, with the dot. Only its own module is imported, if it is ours."""
+    """The format with this extension (including the dot). Of the built-in formats only the matching one is imported."""
     if not extension:
         return None
     for name in _SHELF.mentioning(f'"{extension}"'):
@@ -91,15 +91,15 @@ def format_of(extension: str) -> Format | None:
 
 
 def text_of(data: bytes, *, format: str | None = None, source: str = "<string>") -> str:  # noqa: A002
-    """The text of a file: UTF-8, or for a binary format its bytes, a character each.
+    """Decode a file: as UTF-8, or as Latin-1 if it is in a binary format.
 
     Args:
-        data: The bytes of the file.
-        format: The name of its format; by default it is recognised.
-        source: Where it comes from: a file, or something in angle brackets.
+        data: The contents of the file.
+        format: Name of the format; by default it is recognised.
+        source: Origin: a file name, or a description in angle brackets.
 
     Raises:
-        SourceError: If it is neither.
+        SourceError: If the file is neither binary nor UTF-8.
     """
     chosen = _SHELF.get(format) if format else format_of(PurePath(source).suffix.lower())
     if any(entry.is_binary(data) for entry in ([chosen] if chosen else formats().values())):
@@ -112,7 +112,7 @@ def text_of(data: bytes, *, format: str | None = None, source: str = "<string>")
 
 
 def recognise(text: str, *, filename: str | None = None) -> str:
-    """The name of the format that a text is in: what its file's extension says, or else what it looks like.
+    """Recognise the format of a text, by the file name extension or else by content.
 
     Raises:
         SourceError: If no format fits.
@@ -123,27 +123,27 @@ def recognise(text: str, *, filename: str | None = None) -> str:
     for entry in formats().values():
         if entry.looks_like(text):
             return entry.name
-    raise SourceError("cannot tell which format this is in", place=Place(filename or "<string>"), hint=_known())
+    raise SourceError("unknown source format", place=Place(filename or "<string>"), hint=_known())
 
 
 def parse(
     text: str,
     *,
-    format: str | None = None,  # noqa: A002 - the command line calls it so
+    format: str | None = None,  # noqa: A002 - the name of the command-line option
     source: str = "<string>",
     name: str | None = None,
 ) -> Source:
-    """Read a source.
+    """Parse a source.
 
     Args:
-        text: The source.
-        format: The name of its format; by default it is recognised.
-        source: Where it comes from: a file, or something in angle brackets.
-        name: What to call it; by default what it says itself, or its file.
+        text: The text.
+        format: Name of the format; by default it is recognised.
+        source: Origin: a file name, or a description in angle brackets.
+        name: Name of the result; by default the name in the text, or the file name.
 
     Raises:
-        SourceError: If there is no such format, or the text is not in it.
-        InvalidError: If what it describes is not valid.
+        SourceError: If the format does not exist, or the text is not in it.
+        InvalidError: If the text describes an invalid object.
     """
     chosen = format or recognise(text, filename=None if source.startswith("<") else source)
     entry = _SHELF.get(chosen)
@@ -153,10 +153,10 @@ def parse(
 
 
 def source_text(source: Source) -> str:
-    """A source as text in the format that has the name of its language, which loses nothing but perhaps the name.
+    """Print a source in the format named after its language, which is lossless except possibly for the name.
 
     Raises:
-        UsageError: If it has no text.
+        UsageError: If the source has no text form.
     """
     entry = _SHELF.get(source.language)
     if entry is None:
@@ -165,17 +165,17 @@ def source_text(source: Source) -> str:
 
 
 def source_from(language: str, name: str, text: str) -> Source:
-    """The source of this name that `source_text` wrote.
+    """Parse the output of `source_text`.
 
     Raises:
-        SourceError: If there is no such language, or the text is not in its format.
-        InvalidError: If what it describes is not valid.
+        SourceError: If the language does not exist, or the text is not in its format.
+        InvalidError: If the text describes an invalid object.
     """
     return parse(text, format=language, source="<saved source>", name=name)
 
 
 def json_format(name: str, to_json: Callable[[Any], dict[str, object]], from_json: Callable[[Any], Source]) -> Format:
-    """The format of a language that has no text form of its own which keeps everything: JSON, for saved models."""
+    """Build the JSON format that saved models use for a language without a lossless text form."""
 
     def parse(text: str, *, source: str = "<string>", name: str | None = None) -> Source:
         try:
@@ -193,10 +193,10 @@ def json_format(name: str, to_json: Callable[[Any], dict[str, object]], from_jso
 
 
 def refuse(source: Source, format_name: str, obstacles: Iterable[str]) -> None:
-    """Say why a format cannot express a source, if it cannot.
+    """Raise an error that lists the reasons why a format cannot express a source.
 
     Raises:
-        UsageError: If there are obstacles.
+        UsageError: If there is at least one reason.
     """
     reasons = "".join(f"\n  - {obstacle}" for obstacle in obstacles)
     if reasons:

@@ -1,4 +1,4 @@
-"""Sums with integer coefficients, and how they compare: what temporal logic and C-RASP say about counts."""
+"""Linear expressions with integer coefficients and their comparisons, shared by temporal logic, C-RASP and counters."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from typing import Generic, TypeVar
 from softmachine.support.text import sign
 
 Number = TypeVar("Number", bound=Hashable)
-"""What is summed: a count, say."""
+"""Type of the variables of a linear expression, such as counts."""
 LARGEST_NUMBER = 10**18
-"""No coefficient, constant or parameter may be larger."""
+"""Largest absolute value of a coefficient, constant or parameter."""
 
 
 @dataclass(frozen=True)
 class Linear(Generic[Number]):
-    """A sum of numbers with integer coefficients, and a constant. The numbers are in the order of writing.
+    """A linear expression: integer coefficients times variables, plus a constant. Terms are in textual order.
 
     Args:
-        terms: Pairs of a coefficient and a number. A number may occur twice, and a coefficient may be 0.
-        constant: What is added.
+        terms: Pairs of a coefficient and a variable. A variable may occur twice, and a coefficient may be 0.
+        constant: The constant summand.
     """
 
     terms: tuple[tuple[int, Number], ...] = ()
@@ -41,15 +41,15 @@ class Linear(Generic[Number]):
 
     @property
     def largest(self) -> int:
-        """The largest absolute value of its coefficients and its constant."""
+        """The largest absolute value among the coefficients and the constant."""
         return max(abs(number) for number in (self.constant, *(coefficient for coefficient, _ in self.terms)))
 
     def value(self, numbers: Mapping[Number, int]) -> int:
-        """What it is where its numbers have these values."""
+        """Evaluate the expression for these values of its variables."""
         return sum(coefficient * numbers[number] for coefficient, number in self.terms) + self.constant
 
     def merged(self) -> Linear[Number]:
-        """The same number, every term once and no coefficient 0."""
+        """Collect like terms and drop terms with coefficient 0."""
         coefficients: dict[Number, int] = {}
         for coefficient, number in self.terms:
             coefficients[number] = coefficients.get(number, 0) + coefficient
@@ -57,7 +57,7 @@ class Linear(Generic[Number]):
 
 
 class Relation(StrEnum):
-    """How two numbers may compare."""
+    """A comparison operator."""
 
     LESS = "<"
     AT_MOST = "<="
@@ -68,26 +68,26 @@ class Relation(StrEnum):
 
     @property
     def meaning(self) -> Callable[[int, int], bool]:
-        """The function that says whether two numbers compare so."""
+        """The relation as a function of two numbers."""
         return _MEANING[self]
 
     def holds(self, left: int, right: int) -> bool:
-        """Whether two numbers compare so."""
+        """Whether two numbers are in this relation."""
         return _MEANING[self](left, right)
 
     @property
     def opposite(self) -> Relation:
-        """How two numbers compare that do not compare so."""
+        """The complementary relation."""
         return _OPPOSITES[self]
 
     @staticmethod
     def written(text: str) -> Relation:
-        """The relation that a text stands for: its value, or another spelling of it."""
+        """Parse a relation symbol; accepts ``≤``, ``≥``, ``≠`` and ``==``, too."""
         return Relation(_SPELLINGS.get(text, str(text)))
 
 
 def linear_text(linear: Linear[Number], name: Callable[[Number], str]) -> str:
-    """A sum as text, as in ``2*x - y + 3``, given the texts of its numbers."""
+    """Format a linear expression, as in ``2*x - y + 3``, given a function that formats variables."""
     text = ""
     for coefficient, number in linear.terms:
         factor = "" if abs(coefficient) == 1 else f"{abs(coefficient)}*"

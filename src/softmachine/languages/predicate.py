@@ -1,4 +1,4 @@
-"""A formal language given by a Python predicate: the source, and the reference, of a theorem about one language."""
+"""Formal languages given by a Python predicate: source and reference of theorems about a single language."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ Word = tuple[str, ...]
 
 @dataclass(frozen=True)
 class FormalLanguage(OfWords):
-    """A set of words.
+    """A formal language.
 
     Args:
-        name: What people call it.
-        alphabet: The letters of its words.
-        accepts: Whether a word is in it: written to be obviously right, since models are held to it.
+        name: Name of the language.
+        alphabet: Its alphabet.
+        accepts: The membership predicate. It is the reference for models, so it should be obviously correct.
     """
 
     name: str

@@ -1,6 +1,7 @@
-"""What a run looks like in the terms of its source: the text with the lines in force, and a picture beside it.
+"""View of a run in terms of its source: the source text with its active lines, and a picture of the state.
 
-A codec says what is seen (``Codec.scene``); who shows it knows these few pictures, and no language.
+``Codec.scene`` returns this view. Code that displays it handles these kinds of pictures and is independent of the
+source language.
 """
 
 from __future__ import annotations
@@ -12,17 +13,17 @@ from typing import ClassVar, TypeAlias
 
 @dataclass(frozen=True, kw_only=True)
 class Tapes:
-    """Tapes with heads, and what tokens do to them.
+    """Tapes with heads, and the effect of tokens on them.
 
     Args:
-        blank: The symbol of a cell that is not listed.
-        state: The state before the first token that is shown.
-        cells: What is on each tape then, by cell.
-        heads: The cell that each head is on.
-        steps: How many steps were made by then.
-        actions: Of the tokens that are steps: the next state, and for each tape what is written and -1, 0 or 1 for how
-            its head moves.
-        announced: Whether the first of these tokens only says where the run starts.
+        blank: The symbol of cells that are not listed.
+        state: The state before the first shown token.
+        cells: The contents of each tape at that time, by cell.
+        heads: The cell under each head.
+        steps: Number of steps made until then.
+        actions: For each token that is a step: the next state, and for each tape the written symbol and the head move
+            (-1, 0 or 1).
+        announced: Whether the first of these tokens only states where the run starts.
     """
 
     kind: ClassVar[str] = "tapes"
@@ -37,13 +38,13 @@ class Tapes:
 
 @dataclass(frozen=True, kw_only=True)
 class Counters:
-    """Counters, and what tokens add to them.
+    """Counters, and the effect of tokens on them.
 
     Args:
-        state: The state before the first token that is shown.
-        counters: The counters then.
-        steps: How many steps were made by then.
-        actions: Of the tokens that are steps: the next state, and what is added to which counter.
+        state: The state before the first shown token.
+        counters: The values of the counters at that time.
+        steps: Number of steps made until then.
+        actions: For each token that is a step: the next state, and the change of each counter.
     """
 
     kind: ClassVar[str] = "counters"
@@ -55,12 +56,12 @@ class Counters:
 
 @dataclass(frozen=True, kw_only=True)
 class Rows:
-    """A word with values under it.
+    """A word aligned with rows of values.
 
     Args:
         first: The position of the first symbol.
-        word: The symbols, one a position.
-        rows: What is computed, by name: a value for every symbol; None where there is none.
+        word: The symbols, one per position.
+        rows: Named rows: one value per symbol; None where there is no value.
     """
 
     kind: ClassVar[str] = "rows"
@@ -71,12 +72,12 @@ class Rows:
 
 @dataclass(frozen=True, kw_only=True)
 class Wires:
-    """A circuit with what its wires hold.
+    """A circuit with the values of its wires.
 
     Args:
-        wires: Each wire: its name, what drives it, its level, what it holds, and the wires that its gate reads.
-        outputs: The wires that are the result.
-        positions: The wire at each position, by its number; -1 where there is none.
+        wires: For each wire: its name, its driver, its level, its value, and the input wires of its gate.
+        outputs: The output wires.
+        positions: Index of the wire at each position; -1 where there is none.
     """
 
     kind: ClassVar[str] = "wires"
@@ -87,15 +88,15 @@ class Wires:
 
 @dataclass(frozen=True, kw_only=True)
 class Network:
-    """A graph, and which vertices a position speaks of.
+    """A graph, and the vertices that each position represents.
 
     Args:
-        vertices: Their names.
-        edges: Pairs of vertices, by number.
-        directed: Whether an edge leads one way only.
-        asked: The vertices that the input names.
-        reached: Of each vertex, which others can be reached from it.
-        positions: The vertices that each position speaks of, one after the other.
+        vertices: The names of the vertices.
+        edges: Pairs of vertex indices.
+        directed: Whether edges are directed.
+        asked: The query vertices of the input.
+        reached: For each vertex, the vertices reachable from it.
+        positions: The vertices that each position represents, in order.
     """
 
     kind: ClassVar[str] = "network"
@@ -112,14 +113,14 @@ Picture: TypeAlias = Tapes | Counters | Rows | Wires | Network
 
 @dataclass(frozen=True)
 class Scene:
-    """The source as people read it, and a picture of the run.
+    """Source listing and picture of a run.
 
     Args:
-        lines: The source, line by line.
-        active: The line in force at each position that is shown, by its number; None where none is.
-        names: What a line defines, if it does: a head of that name belongs to it.
-        picture: What else is seen; None if there is nothing but tokens.
-        focus: The position to look at first; None if that is where the model begins to speak.
+        lines: The lines of the source text.
+        active: Index of the active line at each shown position; None where no line is active.
+        names: The name that each line defines, if any: attention heads of that name belong to the line.
+        picture: The picture; None if only tokens are shown.
+        focus: The position selected initially; None for the first generated position.
     """
 
     lines: Sequence[str]
@@ -131,13 +132,13 @@ class Scene:
 
 @dataclass(frozen=True)
 class Stretch:
-    """A part of a context that is shown.
+    """A window of a context.
 
     Args:
-        tokens: Its tokens.
-        first: The position of the first one.
-        said: How many of the last ones were said by the model; the others were given.
-        before: What the model said before these, in this context and all earlier ones.
+        tokens: The tokens of the window.
+        first: The position of the first token.
+        said: Number of tokens at the end that the model generated; the others belong to the prompt.
+        before: The tokens that the model generated before the window, in this context and all earlier ones.
     """
 
     tokens: Sequence[str]

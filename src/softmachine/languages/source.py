@@ -1,4 +1,4 @@
-"""What all source languages have in common."""
+"""The protocol of sources, and the conversion between words and text."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from softmachine.support.errors import InputError, Place, SourceError
 from softmachine.support.text import SURROGATE, printable
 
 LARGEST_SOURCE = 1 << 20
-"""Characters. Nobody writes a machine, a formula or a program of a megabyte."""
+"""Maximum length of a source text, in characters."""
 
 
 @runtime_checkable
@@ -19,47 +19,47 @@ class Source(Protocol):
     """An object of a source language: a machine, a formula, a program."""
 
     language: ClassVar[str]
-    """The name of the language, which is also that of the format that keeps everything of it."""
+    """Name of the language and of its lossless format."""
 
     @property
     def name(self) -> str:
-        """What people call it."""
+        """Name of the source."""
 
     @property
     def alphabet(self) -> tuple[str, ...]:
-        """The symbols an input may have."""
+        """The input alphabet."""
 
     @property
     def default_input(self) -> tuple[str, ...]:
-        """The input that it suggests; the empty word if none."""
+        """The input used if none is given; the empty word by default."""
 
     def word(self, text: str | Iterable[str]) -> tuple[str, ...]:
-        """An input as symbols.
+        """Split an input into symbols.
 
         Raises:
-            InputError: If it is none.
+            InputError: If it is not a valid input.
         """
 
 
 @runtime_checkable
 class Extensible(Source, Protocol):
-    """A source whose inputs may be given more symbols: a formula."""
+    """A source whose alphabet can be extended, such as a formula."""
 
     def extended(self, symbols: Iterable[str]) -> Source:
-        """The same over more symbols."""
+        """The same source over an alphabet with additional symbols."""
 
 
 def check_size(text: str, source: str, limit: str, *, largest: int = LARGEST_SOURCE) -> None:
-    """Refuse a text that is far too long before a parser spends minutes on it.
+    """Reject a text that is too long to parse in reasonable time.
 
     Args:
         text: The text.
-        source: Where it comes from, for the message.
-        limit: What is limited, as in "a program may have".
-        largest: The number of characters that are allowed.
+        source: Origin of the text, for the message.
+        limit: Start of the sentence that states the limit, as in "a program may have".
+        largest: Maximum number of characters.
 
     Raises:
-        SourceError: If it has more.
+        SourceError: If the text is longer.
     """
     if len(text) > largest:
         message = f"this is {len(text):,} characters long; {limit} at most {largest:,}"
@@ -67,12 +67,12 @@ def check_size(text: str, source: str, limit: str, *, largest: int = LARGEST_SOU
 
 
 def name_of(source: str) -> str | None:
-    """What to call something that does not say its name: its file without folder and extension, if it has a file."""
+    """The default name of a source: its file name without folder and extension, or None if it has no file."""
     return None if source.startswith("<") else printable(PurePath(source).stem) or None
 
 
 def name_problems(names: Iterable[object]) -> list[str]:
-    """What is wrong with names and symbols as such: each must be a string that UTF-8 can encode, so that files can.
+    """Problems of names and symbols: each must be a string that UTF-8 can encode.
 
     Args:
         names: The name of a source, and all names that occur in it.
@@ -83,7 +83,7 @@ def name_problems(names: Iterable[object]) -> list[str]:
 
 
 def is_symbol(text: str) -> bool:
-    """Whether words can be made of it: it is not empty, and has no blanks unless it is one."""
+    """Whether a text is a valid symbol: non-empty, and without whitespace unless it is a single character."""
     return bool(text) and (len(text) == 1 or not any(map(str.isspace, text)))
 
 
@@ -91,34 +91,34 @@ NO_SYMBOLS = "empty: the only input is the empty word"
 
 
 class OfWords:
-    """What sources have in common whose inputs are words over their alphabet."""
+    """Base class of sources whose inputs are words over their alphabet."""
 
     name: str
     alphabet: tuple[str, ...]
     no_symbols: ClassVar[str] = NO_SYMBOLS
-    """What to say of an alphabet without symbols."""
+    """Description of an empty alphabet, for messages."""
 
     def word(self, text: str | Iterable[str]) -> tuple[str, ...]:
-        """An input as symbols: text is read character by character, or split at blanks if symbols are longer."""
+        """Split an input into symbols: by character, or at whitespace if some symbol has several characters."""
         return read_word(text, self.alphabet, self.name, if_empty=self.no_symbols)
 
 
 def spelled(word: Iterable[str], alphabet: Iterable[str]) -> str:
-    """An input as it is written at the command line: with blanks if any symbol is longer than a character."""
+    """Format a word: symbols are separated by spaces if any symbol of the alphabet has several characters."""
     return ("" if all(len(symbol) == 1 for symbol in alphabet) else " ").join(word)
 
 
 def read_word(
     text: str | Iterable[str], alphabet: tuple[str, ...], name: str, *, if_empty: str = NO_SYMBOLS
 ) -> tuple[str, ...]:
-    """An input as symbols: text is read character by character, or split at blanks if symbols are longer.
+    """Split an input into symbols: by character, or at whitespace if some symbol has several characters.
 
     Args:
-        text: The input: text (where blanks may stand between characters, too), or its symbols. Symbols with blanks in
-            them can only be given one by one.
-        alphabet: The symbols it may have.
-        name: Whose input it is, for the message.
-        if_empty: What to say of an alphabet without symbols.
+        text: The input as text (characters may be separated by spaces, too) or as symbols. Symbols that contain
+            whitespace must be given individually.
+        alphabet: The alphabet.
+        name: Name of the source, for the message.
+        if_empty: Description of an empty alphabet, for the message.
 
     Raises:
         InputError: If a symbol is not in the alphabet.
@@ -137,20 +137,20 @@ def read_word(
 
 
 def spelled_out(text: str | Iterable[str], alphabet: Iterable[str]) -> tuple[str, ...]:
-    """The symbols that a text writes: characters, or what stands between blanks."""
+    """Split a text into symbols: its characters, or its parts between whitespace. The alphabet is not checked."""
     if not isinstance(text, str):
         return tuple(text)
-    apart, blanks = text.split(), " " in alphabet
-    one_by_one = not blanks and all(len(symbol) == 1 for symbol in apart)
-    together = text if blanks else text.strip()
-    return tuple(apart if one_by_one or any(len(symbol) > 1 for symbol in alphabet) else together)
+    separated, has_space = text.split(), " " in alphabet
+    one_by_one = not has_space and all(len(symbol) == 1 for symbol in separated)
+    joined = text if has_space else text.strip()
+    return tuple(separated if one_by_one or any(len(symbol) > 1 for symbol in alphabet) else joined)
 
 
 def input_of(source: Source, given: str | Iterable[object]) -> str | tuple[str, ...]:
-    """An input as text, or as symbols; a source with ``letter_of`` also takes the values that its symbols stand for.
+    """Normalise an input to text or symbols. A source with ``letter_of`` also accepts the values of its symbols.
 
     Raises:
-        InputError: If a symbol is not a string, and no symbol stands for it.
+        InputError: If a symbol is neither a string nor the value of a symbol.
     """
     if isinstance(given, str):
         return given
@@ -165,7 +165,7 @@ LETTERS = "abcdefghijklmnopqrstuvwxyz"
 
 
 def with_letters_of(source: Source, text: str | Iterable[str]) -> Source:
-    """A formula over the letters of an input, too; other sources say themselves what an input may have."""
+    """Extend the alphabet of a formula by the symbols of an input; other sources have a fixed alphabet."""
     if not isinstance(source, Extensible):
         return source
     more = tuple(symbol for symbol in spelled_out(text, source.alphabet) if symbol not in source.alphabet)
@@ -173,7 +173,7 @@ def with_letters_of(source: Source, text: str | Iterable[str]) -> Source:
 
 
 def with_two_letters(source: Source) -> Source:
-    """A formula over at least two letters: with one, there is little to tell apart."""
+    """Extend the alphabet of a formula to at least two symbols: words over one symbol differ only in length."""
     if not isinstance(source, Extensible) or len(source.alphabet) > 1:
         return source
     more = [letter for letter in LETTERS if letter not in source.alphabet]

@@ -1,4 +1,4 @@
-"""All words of a length in the order of the alphabet, from any of them on: whoever begins later enumerates nothing."""
+"""Words in lexicographic order, from any index: start-up takes time linear in the length of the word."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ Word: TypeAlias = tuple[str, ...]
 
 
 def words_from(letters: Sequence[str], length: int, start: int = 0) -> Iterable[Word]:
-    """Every word of a length, from the start-th on, counted from 0; it costs the length to find that one.
+    """All words of a length in lexicographic order, starting at index ``start`` (from 0).
 
-    What follows a word is what has a longer beginning in common with it first: words that begin like it but for the
-    last letter, then but for the last two, and so on.
+    The successors of the first word are enumerated by the length of the common prefix: first the words that differ in
+    the last letter only, then those that differ in the last two, and so on.
     """
     if not start:
         return product(letters, repeat=length)
@@ -37,14 +37,14 @@ def _following(letters: Sequence[str], length: int, start: int) -> Iterator[Word
 
 
 def ordered_words_from(letters: Sequence[str], length: int, start: int = 0) -> Iterable[Word]:
-    """Every word of a length whose letters are in the order of the alphabet, from the start-th on."""
+    """All words of a length with non-decreasing letters, in lexicographic order, starting at index ``start``."""
     if not start:
         return combinations_with_replacement(letters, length)
     return _ordered_following(letters, length, start)
 
 
 def count_ordered_words(letters: int, length: int) -> int:
-    """How many words of a length over so many letters have them in order."""
+    """Number of words of a length with non-decreasing letters, for an alphabet of this size."""
     return comb(length + letters - 1, length) if letters else int(not length)
 
 
@@ -67,13 +67,13 @@ def _ordered_following(letters: Sequence[str], length: int, start: int) -> Itera
 def words_of_lengths(
     lengths: Iterable[int], words: Callable[[int, int], Iterable[Word]], count: Callable[[int], int], start: int = 0
 ) -> Iterator[Word]:
-    """Every word of some lengths, from the start-th on.
+    """All words of several lengths, starting at index ``start``.
 
     Args:
         lengths: The lengths.
-        words: The words of a length, from one of them on.
-        count: How many there are of a length.
-        start: The number of the first, counted from 0.
+        words: Function from a length and an index to the words of this length from that index.
+        count: Number of words of a length.
+        start: Index of the first word, from 0.
     """
     for length in lengths:
         before = count(length) if start else 0

@@ -63,10 +63,10 @@ def test_transitions_of_different_states_and_else_never_overlap() -> None:
 
 def test_a_counter_that_always_falls_below_0_is_found_beforehand() -> None:
     text = refusal("q: a < 3 and b = 2 -> q: a -= 3\nq: else -> no")
-    assert "(<string>:6:1) takes counter 'a' below 0 whenever it applies" in text
+    assert "(<string>:6:1) makes counter 'a' negative whenever it applies" in text
     assert parse(HEAD + "q: b = 2 -> q: a -= 3\nq: else -> no")  # not always
     assert parse(HEAD + "q: a < 0 -> q: a -= 3\nq: else -> no")  # never applies
-    assert "takes counter 'x'" in refusal("q: x >= 1 -> no\nq: else -> q: x -= 1")
+    assert "makes counter 'x'" in refusal("q: x >= 1 -> no\nq: else -> q: x -= 1")
 
 
 @pytest.mark.parametrize(
@@ -75,8 +75,8 @@ def test_a_counter_that_always_falls_below_0_is_found_beforehand() -> None:
         ("q: y = 0 -> yes", "uses counter 'y', which does not exist (there are a b x)"),
         ("q: else -> yes: y += 1", "uses counter 'y'"),
         ("q: else -> r", "goes to state 'r', which does not exist: no transition leaves it"),
-        ("r: else -> yes", "there is no state 'q' to start in"),
-        ("q: else -> yes\nyes: else -> q", "leaves a state in which the run has already ended"),
+        ("r: else -> yes", "the initial state 'q' does not exist"),
+        ("q: else -> yes\nyes: else -> q", "leaves a halting state"),
         ("q: else -> yes: x += 1, x += 2", "changes counter 'x' 2 times"),
         ("q: else -> yes\nq: else -> no", "second 'else' of state 'q'"),
     ],
@@ -89,7 +89,7 @@ def test_names_are_checked() -> None:
     assert "counter 'a' is listed 2 times" in refusal("", "input a\ncounters a\nstart q\naccept q\n")
     assert "both accepts and rejects" in refusal("", "input a\nstart q\naccept q\nreject q\n")
     assert "listed 2 times in 'accept'" in refusal("", "input a\nstart q\naccept q q\n")
-    assert "has blanks in it" in refusal("", "input 'a b'\nstart q\naccept q\n")
+    assert "contains whitespace" in refusal("", "input 'a b'\nstart q\naccept q\n")
     assert "empty name" in refusal("", "input ''\nstart q\naccept q\n")
 
 

@@ -153,23 +153,23 @@ HEAD = "input a b\nstart q\naccept yes\n"
     ("line", "place", "message"),
     [
         ("q: a > 2 > 3 -> yes", "4:10", "join comparisons with 'and'"),
-        ("q: a => 3 -> yes", "4:7", "'>' cannot stand here"),
-        ("q a -> b", "4:3", "':' should come"),
-        ("q: 2 a > 1 -> yes", "4:6", "a product is written with *"),
+        ("q: a => 3 -> yes", "4:7", "unexpected '>'"),
+        ("q a -> b", "4:3", "expected ':'"),
+        ("q: 2 a > 1 -> yes", "4:6", "write a product with *"),
         ("q: a*b = 1 -> yes", "4:5", "a product of counters is not linear"),
-        ("q: true -> yes: a = 2", "4:19", "a counter is changed with += or -="),
-        ("q: true ->", "4:11", "the transition ends too early"),
-        ("q: 'a > 2", "4:4", "this quote is never closed"),
+        ("q: true -> yes: a = 2", "4:19", "change a counter with += or -="),
+        ("q: true ->", "4:11", "unexpected end of the transition"),
+        ("q: 'a > 2", "4:4", "unterminated quote"),
         (r"q: '\q' > 2 -> yes", "4:4", "unknown escape"),
-        ("q: a > 2 $ -> yes", "4:10", "the character '$' means nothing here"),
-        ("q: a > 2000000000000000000 -> yes", "4:8", "numbers go up to"),
-        ("q: a > 2 -> yes: a += " + "9" * 5000, "4:23", "numbers go up to"),
-        ("start q", "4:1", "there is already a line that begins with 'start'"),
-        ("order a b", "4:1", "'order' is followed by nothing"),
-        ("machine a b", "4:1", "'machine' is followed by what the machine is called"),
+        ("q: a > 2 $ -> yes", "4:10", "unexpected character '$'"),
+        ("q: a > 2000000000000000000 -> yes", "4:8", "numbers are at most"),
+        ("q: a > 2 -> yes: a += " + "9" * 5000, "4:23", "numbers are at most"),
+        ("start q", "4:1", "duplicate line 'start'"),
+        ("order a b", "4:1", "expected after 'order': nothing"),
+        ("machine a b", "4:1", "expected after 'machine': the name of the machine"),
         ("q: " + "(" * 2000 + "a > 1 -> yes", "4:2003", "this bracket is never closed"),
         ("q: " + "not " * 2000 + "a > 1 -> yes", "4:7600", "nested more than 100 deep"),
-        ("reject 'no", "4:8", "not a name in quotes"),
+        ("reject 'no", "4:8", "invalid quotes: expected a name"),
     ],
 )
 def test_mistakes_are_shown_where_they_are(line: str, place: str, message: str) -> None:
@@ -183,8 +183,8 @@ def test_mistakes_are_shown_where_they_are(line: str, place: str, message: str) 
 def test_all_mistakes_are_reported_at_once() -> None:
     with pytest.raises(SourceError) as caught:
         parse("start q\nq: a > -> yes\nq: a 3 -> yes")
-    assert str(caught.value).count("cannot stand here") == 2
-    assert "there is no line that begins with 'input'" in str(caught.value)
+    assert str(caught.value).count("unexpected '") == 2
+    assert "missing line 'input'" in str(caught.value)
 
 
 def test_a_text_that_is_far_too_long_is_refused() -> None:

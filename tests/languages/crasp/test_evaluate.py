@@ -81,7 +81,7 @@ def test_a_stuck_run_names_position_and_token(generator: Callable[[Program, str]
     assert list(islice(tokens, 2)) == ["t", "u"]
     with pytest.raises(StuckError) as caught:
         next(tokens)
-    assert "'p' is stuck at position 4, after 'u': no rule's body holds there" in str(caught.value)
+    assert "'p' is stuck at position 4, after 'u': no rule applies" in str(caught.value)
     with pytest.raises(StuckError, match="stuck on the empty word"):
         list(generator(program, ""))  # type: ignore[call-overload]
 

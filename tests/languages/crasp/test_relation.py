@@ -23,7 +23,7 @@ def words(longest: int) -> list[str]:
 def test_beta_is_what_follows_the_first_zero() -> None:
     assert {x: beta(x) for x in TABLE} == TABLE
     assert {x: row(x) for x in TABLE} == {x: ROWS.get(x, ()) for x in TABLE}
-    with pytest.raises(UsageError, match="from 1 on, not for 0"):
+    with pytest.raises(UsageError, match="positive numbers, not for 0"):
         beta(0)
 
 
@@ -96,7 +96,7 @@ def test_with_the_end_marker_the_first_length_is_the_word_itself() -> None:
 @pytest.mark.parametrize(
     ("lengths", "message"),
     [
-        ((21,), "1 lengths for 2 letters"),
+        ((21,), "1 lengths are given for 2 letters"),
         ((2, 38), "no end marker"),
         ((21, 21), "2 letters, not one"),
         ((17, 17), "0 letters, not one"),

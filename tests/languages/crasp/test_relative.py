@@ -88,10 +88,10 @@ def test_a_program_keeps_its_tokens_apart() -> None:
 
 
 def test_what_makes_no_sense_is_refused() -> None:
-    with pytest.raises(UsageError, match="C-RASP does not express the exact encoding"):
+    with pytest.raises(UsageError, match="C-RASP cannot express the exact encoding"):
         relative_program(AT_ONCE, encoding=Encoding.EXACT)
     ordered = counter.parse("input a b\norder\nstart yes\naccept yes")
-    with pytest.raises(UsageError, match="asks for letters in order"):
+    with pytest.raises(UsageError, match="requires its letters in order"):
         relative_program(ordered)
 
 

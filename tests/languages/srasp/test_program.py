@@ -58,35 +58,35 @@ def test_types_are_inferred(body: str, expected: Type) -> None:
 @pytest.mark.parametrize(
     ("body", "column", "message"),
     [
-        ("pos(i) + in(i)", 17, "in(i) is a symbol ('a', 'b'), but '+' adds integers"),
-        ("1 - true", 12, "true is a Boolean, but '-' subtracts integers"),
-        ("not 1", 12, "1 is an integer, but 'not' negates a Boolean"),
-        ("true and 1 or false", 17, "1 is an integer, but 'and' joins Booleans"),
-        ("in(i) or true", 8, "'or' joins Booleans"),
-        ("in(i) = 1", 8, "only values of one type can be compared"),
-        ("in(i) < 'a'", 8, "'<' compares integers"),
-        ("true >= false", 8, "'>=' compares integers"),
+        ("pos(i) + in(i)", 17, "in(i) is a symbol ('a', 'b'), but '+' requires integers"),
+        ("1 - true", 12, "true is a Boolean, but '-' requires integers"),
+        ("not 1", 12, "1 is an integer, but 'not' requires a Boolean"),
+        ("true and 1 or false", 17, "1 is an integer, but 'and' requires Booleans"),
+        ("in(i) or true", 8, "'or' requires Booleans"),
+        ("in(i) = 1", 8, "only values of the same type can be compared"),
+        ("in(i) < 'a'", 8, "'<' requires integers"),
+        ("true >= false", 8, "'>=' requires integers"),
         ("in(i) = 'c'", 8, "in(i) is never 'c': it is a symbol ('a', 'b')"),
-        ("'c' != in(i)", 8, "these are never equal"),
+        ("'c' != in(i)", 8, "is never true"),
         ("in(i) in {'a', 'd'}", 8, "in(i) is never 'd'"),
-        ("pos(i) in {'a'}", 8, "pos(i) is an integer, but a set has symbols"),
-        ("1 if in(i) else 2", 13, "what stands between 'if' and 'else' is a Boolean"),
-        ("1 if true else 'a'", 23, "must be of one type"),
+        ("pos(i) in {'a'}", 8, "pos(i) is an integer, but 'in' requires a symbol"),
+        ("1 if in(i) else 2", 13, "a condition must be Boolean"),
+        ("1 if true else 'a'", 23, "must have the same type"),
         ("psum j : true", 17, "(1 if … else 0)"),
-        ("psum j : pos(i)", 17, "may not depend on i; write j"),
-        ("in(j)", 8, "there is no j here"),
-        ("rightmost j : 1 else pos(j)", 29, "there is no j here"),
-        ("rightmost j where pos(j) : 1 else 2", 26, "what follows 'where' is a Boolean"),
-        ("rightmost j : 1 else 'a'", 29, "the value and the default of an attention must be of one type"),
+        ("psum j : pos(i)", 17, "must not depend on i; write j"),
+        ("in(j)", 8, "j is not defined here"),
+        ("rightmost j : 1 else pos(j)", 29, "j is not defined here"),
+        ("rightmost j where pos(j) : 1 else 2", 26, "a predicate must be Boolean"),
+        ("rightmost j : 1 else 'a'", 29, "the value and the default of an attention must have the same type"),
         ("rightmost j where pos(i) < pos(j) : 1 else 2", 26, "only be compared by '=' and '!='"),
         ("rightmost j where (pos(i) if in(j) = 'a' else 0) = pos(j) : 1 else 2", 27, "depends on both i and j"),
-        ("rightmost j : (psum j : 1) else 2", 23, "define it as a vector of its own first"),
-        ("psum j : (rightmost j : 1 else 2)", 18, "define it as a vector of its own first"),
-        ("y(i)", 8, "there is no vector 'y'"),
-        ("x(i)", 8, "'x' is used before it is defined"),
+        ("rightmost j : (psum j : 1) else 2", 23, "define it as a separate vector"),
+        ("psum j : (rightmost j : 1 else 2)", 18, "define it as a separate vector"),
+        ("y(i)", 8, "unknown vector 'y'"),
+        ("x(i)", 8, "'x' is used before its definition"),
         ("2 if true else 3 - (2 if in(i) in {'c'} else 1)", 33, "in(i) is never 'c'"),
         ("1000000001", 8, "at most 1,000,000,000"),
-        ("'' = 'a b'", 8, "symbol '' is empty or has blanks"),
+        ("'' = 'a b'", 8, "symbol '' is empty or contains whitespace"),
     ],
 )
 def test_a_broken_rule_is_named_with_its_place_and_a_caret(body: str, column: int, message: str) -> None:
@@ -121,30 +121,30 @@ def test_an_output_that_is_not_there_and_a_missing_alphabet_are_named() -> None:
     with pytest.raises(InvalidError) as caught:
         parse("x(i) = 1\noutput y")
     assert [problem.splitlines()[0] for problem in caught.value.problems] == [
-        "it has no alphabet; write a line like: alphabet a b",
+        "it has no alphabet; add a line such as: alphabet a b",
         "<string>:2:8: the output 'y' is not one of its vectors (x)",
     ]
-    with pytest.raises(InvalidError, match="it has no output; end with a line that names a vector, like: output x"):
+    with pytest.raises(InvalidError, match="it has no output; end with a line that names a vector, as in: output x"):
         parse("alphabet a\nx(i) = 1")
 
 
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: program(And((Truth(True),))), "'and' joins two parts or more; here are 1"),
+        (lambda: program(And((Truth(True),))), "'and' requires at least two operands, not 1"),
         (lambda: program(Member(Vector("in", "i"), ())), "the set is empty"),
-        (lambda: program(Vector("v0", cast(Any, "k"))), "the positions are called i and j"),
+        (lambda: program(Vector("v0", cast(Any, "k"))), "the positions are i and j"),
         (lambda: program(Vector("in", "i"), alphabet=("a", "a")), "letter 'a' is listed 2 times"),
-        (lambda: program(Vector("in", "i"), alphabet=("a b",)), "symbol 'a b' is empty or has blanks"),
+        (lambda: program(Vector("in", "i"), alphabet=("a b",)), "symbol 'a b' is empty or contains whitespace"),
         (lambda: program(Vector("in", "i"), output=""), "it has no output"),
         (lambda: Program(name="x", alphabet=("a",), definitions=(), output="v"), "there are none"),
         (
             lambda: Program(name="x", alphabet=("a",), definitions=(Definition("a b", Truth(True)),), output="a b"),
-            "'a b' is not a name",
+            "'a b' is not a valid name",
         ),
         (
             lambda: Program(name="x", alphabet=("a",), definitions=(Definition("psum", Truth(True)),), output="psum"),
-            "'psum' is a word of the language",
+            "'psum' is a keyword",
         ),
     ],
 )
@@ -192,5 +192,5 @@ def test_types_say_what_they_are() -> None:
 
 
 def test_a_type_that_cannot_be_asked_for_is_an_error() -> None:
-    with pytest.raises(InvalidError, match="no vector 'w'"):
+    with pytest.raises(InvalidError, match="unknown vector 'w'"):
         program(Truth(True)).type_of(Vector("w", "j"))

@@ -103,7 +103,7 @@ def test_conjunctions_and_disjunctions_take_any_number_of_formulas() -> None:
 
 
 def test_formulas_made_of_something_else_are_refused() -> None:
-    with pytest.raises(UsageError, match="made of formulas, not of 'a'"):
+    with pytest.raises(UsageError, match="takes formulas, not 'a'"):
         Not("a")  # type: ignore[arg-type]
     with pytest.raises(UsageError, match="tuple of two or more formulas"):
         And((A,))

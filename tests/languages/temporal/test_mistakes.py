@@ -15,51 +15,51 @@ def message(text: str) -> str:
 
 def test_the_line_is_shown_with_a_caret_under_the_place() -> None:
     assert message("Q_a since\n  (Q_b or and Q_c)") == (
-        "f.ltl:2:11: 'and' cannot stand here: expected a formula\n      (Q_b or and Q_c)\n              ^"
+        "f.ltl:2:11: unexpected 'and'; expected a formula\n      (Q_b or and Q_c)\n              ^"
     )
 
 
 @pytest.mark.parametrize(
     ("text", "what", "where"),
     [
-        ("", "there is no formula here", "1:1"),
-        ("# only a comment", "there is no formula here", "1:1"),
-        ("alphabet a b", "there is no formula here", "1:1"),
-        ("Q_a and", "ends too early: expected a formula", "1:8"),
-        ("Q_a and  # and what?\n", "ends too early: expected a formula", "1:8"),
-        ("Q_a Q_b", "'Q_b' cannot stand here: expected an operator such as 'and' or the end", "1:5"),
+        ("", "expected a formula", "1:1"),
+        ("# only a comment", "expected a formula", "1:1"),
+        ("alphabet a b", "expected a formula", "1:1"),
+        ("Q_a and", "unexpected end of the formula; expected a formula", "1:8"),
+        ("Q_a and  # and what?\n", "unexpected end of the formula; expected a formula", "1:8"),
+        ("Q_a Q_b", "unexpected 'Q_b'; expected an operator such as 'and' or the end", "1:5"),
         ("(Q_a or Q_b", "this bracket is never closed", "1:1"),
-        ("#<[Q_a > 1", "cannot stand here", "1:8"),
+        ("#<[Q_a > 1", "unexpected '", "1:8"),
         ("2 > #<[Q_a", "this bracket is never closed", "1:7"),
-        ("Q_a)", "no open bracket for this one to close", "1:4"),
+        ("Q_a)", "this bracket closes no open bracket", "1:4"),
         ("(Q_a]", "expected ')'", "1:5"),
         ("#<[Q_a]", "expected a comparison such as '<='", "1:8"),
         ("#<[Q_a] >", "expected a count or a number", "1:10"),
         ("1 < #<[Q_a] < 3", "join two comparisons with and", "1:13"),
-        ("Q_a = 3", "counts and numbers compare", "1:5"),
-        ("#<[Q_a] => 3", "'at least' is written >=", "1:9"),
+        ("Q_a = 3", "compare counts and numbers", "1:5"),
+        ("#<[Q_a] => 3", "write >= for 'at least'", "1:9"),
         ("2 #<[Q_a] > 3", "write a product with *", "1:3"),
         ("#<[Q_a]*#>[Q_a] > 3", "a product of two counts is not linear", "1:8"),
         ("a and b", "write Q_a", "1:1"),
         ("Q_a AND Q_b", "did you mean and?", "1:5"),
         ("Q_a snce Q_b", "did you mean since?", "1:5"),
-        ("GF Q_a", "put blanks between operators: G F", "1:1"),
+        ("GF Q_a", "put spaces between operators: G F", "1:1"),
         ("Q_a xor Q_b", "not (p <-> q)", "1:5"),
-        ("i > 3", "only predicates speak of the position i", "1:1"),
+        ("i > 3", "the position i occurs only in predicates", "1:1"),
         ("odd and Q_a", "as in odd(i)", "1:1"),
-        ("odd(j)", "'j' is not a number", "1:5"),
+        ("odd(j)", "invalid argument 'j'", "1:5"),
         ("odd(2)", "expected i or a count", "1:5"),
         ("odd(#<[Q_a]+1)", "expected ',' or ')'", "1:12"),
-        ("square(i)", "there is no predicate of this name, only odd, prime, power2, mod, half, middle", "1:1"),
-        ("mod(i,3)", "it is written mod(i,m,r)", "1:1"),
+        ("square(i)", "unknown predicate; the predicates are odd, prime, power2, mod, half, middle", "1:1"),
+        ("mod(i,3)", "write mod(i,m,r)", "1:1"),
         ("true or mod(i,0,0)", "the modulus is 0", "1:9"),
         ("mod(i,3,-1)", "write one from 0 to 2", "1:1"),
-        ("Q_( and Q_)", "Q_ needs the name of a symbol", "1:1"),
-        ("not Q_", "Q_ needs the name of a symbol", "1:5"),
-        ("not 'abc", "this quote is not closed", "1:5"),
-        ("''", "no symbol between these quotes", "1:1"),
-        ("'a\\q'", "means nothing", "1:3"),
-        ("Q_a @ Q_b", "'@' does not belong into a formula", "1:5"),
+        ("Q_( and Q_)", "expected a symbol after Q_", "1:1"),
+        ("not Q_", "expected a symbol after Q_", "1:5"),
+        ("not 'abc", "unterminated quote", "1:5"),
+        ("''", "empty symbol in quotes", "1:1"),
+        ("'a\\q'", "unknown escape", "1:3"),
+        ("Q_a @ Q_b", "unexpected character '@'", "1:5"),
         ("12345678901234567890 > 1", "too large", "1:1"),
         ("999999999*999999999*(9*9) > #<[Q_a]", "too large", "1:20"),
     ],
@@ -114,7 +114,7 @@ def test_chains_of_and_and_or_are_not_nesting() -> None:
 def test_a_formula_with_bare_symbols_is_told_how_to_write_them(text: str) -> None:
     with pytest.raises(SourceError) as caught:
         read_source(text)
-    assert caught.value.hint == "to say that the symbol here is a, write Q_a"
+    assert caught.value.hint == "write Q_a for the symbol a"
 
 
 @pytest.mark.parametrize("text", ["palindrom", "busy beaver", "F", "1RB1LB|1LA1RZ", "a b", "notes/G(1).txt"])

@@ -20,7 +20,7 @@ def test_words_are_read_by_character_or_split_at_blanks_when_symbols_are_longer(
 def test_symbols_outside_the_alphabet_are_refused() -> None:
     with pytest.raises(InputError, match=r"symbol 'c' at position 3 of the input .*\n.*the alphabet is a b"):
         parse("Q_a since Q_b").word("abc")
-    with pytest.raises(InputError, match="alphabet is empty; name symbols in it"):
+    with pytest.raises(InputError, match="alphabet is empty; list its symbols"):
         parse("odd(i)").word("a")
 
 

@@ -136,9 +136,9 @@ def test_a_hash_that_can_be_a_count_is_one() -> None:
     for text in ("#<[Q_a] > 0", "not  #<[Q_a] > 0", "not\n#>[Q_a] > 0", "'  # no comment'"):
         assert parse_formula(text) == parse_formula(to_text(parse_formula(text)))
     assert parse_formula("'  # no comment'") == Symbol("  # no comment")
-    with pytest.raises(SourceError, match="a comment begins at the start of a line or after two blanks"):
+    with pytest.raises(SourceError, match="a comment begins at the start of a line or after two spaces"):
         parse_formula("Q_a # one blank")
-    with pytest.raises(SourceError, match="a count is written"):
+    with pytest.raises(SourceError, match="write a count as"):
         parse_formula("#[Q_a] > 0")
 
 
@@ -161,7 +161,7 @@ def test_a_first_line_may_name_the_alphabet() -> None:
         parse("alphabet a b\nQ_c")
     with pytest.raises(SourceError, match="symbol 'a' is already in the alphabet"):
         parse("alphabet a b a\nQ_a")
-    with pytest.raises(SourceError, match="not closed"):
+    with pytest.raises(SourceError, match="unterminated quote"):
         parse("alphabet 'a\nQ_a")
 
 

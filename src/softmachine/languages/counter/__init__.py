@@ -1,4 +1,4 @@
-"""Counter machines: the data type, its text form, what they do, and how a Turing machine becomes one."""
+"""Counter machines: data type, parser, printer, interpreter, and the translation from Turing machines."""
 
 from softmachine.languages.counter.condition import Condition, CounterComparison, compare, holds
 from softmachine.languages.counter.from_turing import counter_machine

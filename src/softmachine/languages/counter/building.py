@@ -1,4 +1,4 @@
-"""From the parts that the grammar finds to transitions. Its methods are the names in grammar.lark."""
+"""AST builder of transitions. Its methods are named after the rules in grammar.lark."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ if TYPE_CHECKING:
 
 
 class Name(NamedTuple):
-    """A name and where it stands."""
+    """A name with its place."""
 
     name: str
     place: Place
 
 
 class Builder(SumBuilder[str]):
-    """Makes transitions from their parts."""
+    """AST builder of transitions."""
 
-    too_large = (f"numbers go up to {LARGEST_NUMBER:,}", None)
-    not_linear = ("a product of counters is not linear", "multiply a counter with a number only, as in 2*x")
+    too_large = (f"numbers are at most {LARGEST_NUMBER:,}", None)
+    not_linear = ("a product of counters is not linear", "multiply a counter by a number only, as in 2*x")
 
     def start(
         self, source: Name, test: Condition | Token, _arrow: Token, target: Name, *updates: tuple[str, int]
@@ -43,10 +43,10 @@ class Builder(SumBuilder[str]):
         return counter.name, self.natural(digits) * (-1 if sign.type == "DECREASE" else 1) * (-1 if minus else 1)
 
     def name(self, token: Token) -> Name:
-        """A state or counter."""
+        """The name of a state or counter."""
         name = unquote(token) if token.type == "QUOTED" else str(token)
         if name is None:
-            message = r"there is an unknown escape in these quotes; a backslash is written '\\'"
+            message = r"unknown escape in quotes; write '\\' for a backslash"
             raise Mistake(message, *place_of(token))
         return Name(name, Place("", *place_of(token)))
 
@@ -74,12 +74,12 @@ class Builder(SumBuilder[str]):
             raise Mistake(error.problems[0], *place_of(relation)) from None
 
     def counter(self, token: Token) -> Linear[str]:
-        """A counter in a sum."""
+        """A counter in a linear expression."""
         return Linear(((1, self.name(token).name),))
 
 
 def _at(token: Token, condition: Condition) -> Condition:
-    """A condition whose operator stands at the token, unless it is too deep."""
+    """Check the nesting depth of a condition whose operator is at the token."""
     if condition.depth > DEEPEST:
         raise Mistake(TOO_DEEP, *place_of(token))
     return condition

@@ -1,8 +1,8 @@
-"""The compiled loop for long runs: the same steps as the reference interpreter's, tens of millions a second.
+"""JIT-compiled interpreter for long runs: the steps of the reference interpreter, tens of millions per second.
 
-Tests become decisions: a comparison is a node that leads to another one, or to true or false. Counters are
-64-bit integers here. The loop makes no step from counters so large that a sum could leave their range; such steps are
-left to the interpreter in Python, whose integers have no end. So is whatever ends a run, and every breach of the rules.
+Tests become decision DAGs over comparisons. Counters are 64-bit integers. The loop stops before a step in which a sum
+could overflow; the reference interpreter makes such steps with Python integers. It also handles the end of a run and
+all errors.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ if TYPE_CHECKING:
     from softmachine.languages.counter.interpreter import Configuration
 
 CHUNK = 1 << 22
-"""So many steps at most are made before Python gets a chance to see that the user wants to stop."""
+"""Steps per compiled call; Ctrl-C is handled between calls."""
 PIECE = 1 << 20
-"""So many steps that are given are looked at together."""
+"""Given steps verified per compiled call."""
 LARGEST = 1 << 62
-"""No sum may be larger."""
+"""Largest absolute value of a sum."""
 
 STOPPED, CHUNK_DONE, TOO_LARGE = 0, 1, 2
 FALSE, TRUE = -1, -2
@@ -40,9 +40,9 @@ Terms: TypeAlias = tuple[tuple[int, str], ...]
 def advance(
     machine: CounterMachine, configuration: Configuration, max_steps: int, given: Integers | None = None
 ) -> None:
-    """Go on, in place, until there is something for the interpreter to do or ``max_steps`` steps are made in all.
+    """Advance the configuration in place until the reference interpreter must take over or ``max_steps`` is reached.
 
-    If transitions are given, by :func:`numbers_of`, it also stops before a step that is not the given one.
+    If ``given`` holds transitions (by :func:`numbers_of`), it also stops before a step that differs from the given one.
     """
     limit = _largest_value(machine)
     if limit < 1 or any(value > limit for value in configuration.counters.values()):
@@ -51,23 +51,23 @@ def advance(
     table = _table(machine, states, limit)
     counters = np.array([configuration.counters[name] for name in machine.counters], dtype=np.int64)
     progress = np.array([states[configuration.state], configuration.steps], dtype=np.int64)
-    outcome, anything = CHUNK_DONE, _integers([])
+    outcome, unconstrained = CHUNK_DONE, _integers([])
     while outcome == CHUNK_DONE and progress[1] < max_steps:
-        wanted = anything if given is None else given[int(progress[1]) - configuration.steps :]
-        outcome = _loop(table, counters, progress, min(max_steps, int(progress[1]) + CHUNK), wanted)
+        expected = unconstrained if given is None else given[int(progress[1]) - configuration.steps :]
+        outcome = _loop(table, counters, progress, min(max_steps, int(progress[1]) + CHUNK), expected)
     configuration.state = machine.states[progress[0]]
     configuration.steps = int(progress[1])
     configuration.counters = dict(zip(machine.counters, counters.tolist(), strict=True))
 
 
 def numbers_of(machine: CounterMachine, transitions: Sequence[Transition]) -> Integers:
-    """The numbers that the loop has for transitions."""
+    """The indices of transitions in the compiled loop."""
     numbers = {transition: number for number, transition in enumerate(_ordered(machine))}
     return _integers([numbers[transition] for transition in transitions])
 
 
 def _largest_value(machine: CounterMachine) -> int:
-    """The largest value of counters from which a step is certain to stay in the range of 64-bit integers."""
+    """The largest counter value from which a step cannot overflow 64-bit integers."""
     change = max((abs(change) for one in machine.transitions for _, change in one.updates), default=0)
     limit = LARGEST - change
     for transition in machine.transitions:
@@ -79,33 +79,33 @@ def _largest_value(machine: CounterMachine) -> int:
 
 
 class _Table(NamedTuple):
-    """A machine in numbers. The transitions are sorted by the state that they leave; ``else`` is apart from them."""
+    """A machine as arrays. The transitions are sorted by source state; ``else`` transitions are stored separately."""
 
     first: Integers
-    """[state] -> its first transition; one more entry for the end."""
+    """[state] -> its first transition, with a sentinel."""
     otherwise: Integers
-    """[state] -> its ``else``, or -1."""
+    """[state] -> its ``else`` transition, or -1."""
     entry: Integers
-    """[transition] -> the node where its test begins, TRUE or FALSE."""
+    """[transition] -> the root of its test: a node, TRUE or FALSE."""
     target: Integers
     """[transition] -> state."""
     first_update: Integers
     update_counter: Integers
     update_change: Integers
-    """[transition] -> its first update; one more entry for the end."""
+    """[transition] -> its first update, with a sentinel."""
     nodes: Integers
-    """[…, node] -> a sum, the lowest and the highest value for a yes, and upon yes and no: a node, TRUE or FALSE."""
+    """[…, node] -> a sum, the interval, and the successors inside and outside it: a node, TRUE or FALSE."""
     first_term: Integers
     term_counter: Integers
     term_factor: Integers
-    """[sum] -> its first term; one more entry for the end: Σ factor · counter."""
+    """[sum] -> its first term, with a sentinel; the sum is Σ factor · counter."""
     limit: int
     look_at_all: bool
-    """Whether two tests may hold together: it is not proven that none do."""
+    """Whether all tests must be evaluated because the machine is not proven deterministic."""
 
 
 def _ordered(machine: CounterMachine) -> list[Transition]:
-    """The transitions, sorted by the state that they leave; those with ``else`` are last."""
+    """The transitions sorted by source state, ``else`` transitions last."""
     tested = [one for state in machine.states for one in machine.leaving(state) if one.test is not None]
     return [*tested, *(one for one in machine.transitions if one.test is None)]
 
@@ -139,7 +139,7 @@ def _table(machine: CounterMachine, states: dict[str, int], limit: int) -> _Tabl
 
 
 def _tests(conditions: list[Condition]) -> tuple[list[int], list[Test], list[Terms]]:
-    """Where each condition's test begins, the nodes of all tests, and the sums that they ask for."""
+    """The root of each condition, the nodes of all tests, and the sums in them."""
     entries: list[int] = []
     nodes: list[Test] = []
     sums: dict[Terms, int] = {}
@@ -167,11 +167,11 @@ def _integers(numbers: list[int]) -> Integers:
 
 @machine_code
 def _loop(table: _Table, counters: Integers, progress: Integers, limit: int, given: Integers) -> int:
-    """Make steps up to the limit; stop before a step that cannot be made, or is not the given one, and say so.
+    """Make steps up to the limit; stop before a step that is impossible or differs from the given one.
 
-    Changes the counters and the progress: the state and the number of steps.
+    Returns the reason for stopping. Updates the counters and the progress (state and number of steps) in place.
     """
-    # Taken out of the table once: within the loop that takes time.
+    # Loaded once, because attribute access within the loop is slow.
     first, otherwise, entry, target = table.first, table.otherwise, table.entry, table.target
     first_update, update_counter, update_change = table.first_update, table.update_counter, table.update_change
     which, low, high, on_yes, on_no = table.nodes

@@ -1,4 +1,4 @@
-"""What a transition may ask of the counters: Boolean combinations of linear comparisons, as immutable data.
+"""Conditions on counters: Boolean combinations of linear comparisons, as immutable data.
 
 The connectives are those of temporal logic.
 """
@@ -15,7 +15,7 @@ from softmachine.languages.temporal.formula import And, Constant, Formula, Not, 
 from softmachine.languages.temporal.printing import Writer
 
 DEEPEST = 100
-"""Conditions nested in one another. What goes through them may be recursive."""
+"""Maximum nesting depth of conditions, so that traversals may be recursive."""
 TOO_DEEP = f"it is nested more than {DEEPEST} deep; split the transition"
 
 Condition: TypeAlias = Formula
@@ -25,7 +25,7 @@ Condition: TypeAlias = Formula
 class CounterComparison(LinearComparison[str]):
     """``2*x + y <= z + 3``."""
 
-    too_large = f"it has a number beyond {LARGEST_NUMBER:,}"
+    too_large = f"it has a number larger than {LARGEST_NUMBER:,}"
 
     def side_text(self, side: Linear[str], _writer: Writer) -> str:
         return linear_text(side, name_text)
@@ -49,20 +49,20 @@ def holds(condition: Condition, counters: Mapping[str, int]) -> bool:
 
 
 def comparisons(condition: Condition | None) -> Iterator[CounterComparison]:
-    """The comparisons in a condition, each once, from left to right."""
+    """The distinct comparisons in a condition, from left to right."""
     parts = () if condition is None else subformulas(condition)
     return (part for part in parts if isinstance(part, CounterComparison))
 
 
 def counters_in(condition: Condition | None) -> Iterator[str]:
-    """The counters that a condition asks for, from left to right."""
+    """The counters in a condition, from left to right."""
     for comparison in comparisons(condition):
         for _, name in comparison.left.terms + comparison.right.terms:
             yield name
 
 
 def compare(left: str | int | Linear[str], relation: str, right: str | int | Linear[str]) -> CounterComparison:
-    """A comparison of counters (by name), numbers and sums, as in ``compare("x", ">=", 2)``."""
+    """Build a comparison of counters (by name), numbers and sums, as in ``compare("x", ">=", 2)``."""
     return CounterComparison(_linear(left), Relation(relation), _linear(right))
 
 

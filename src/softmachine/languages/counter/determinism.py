@@ -1,9 +1,9 @@
-"""What can be shown of a counter machine before it runs: that no two tests of a state hold together, or where they do.
+"""Static analysis of determinism: whether two tests of a state can hold at the same time.
 
-The tests are decided exactly (see `softmachine.languages.counter.satisfiability`): an overlap that is reported is one,
-with values of the counters for which both tests hold, and where none is reported and the analysis was finished, there
-is none. It is not finished for a machine that is too hard for the budget; such a machine is not refused, and the
-interpreter, which looks at all tests in every step, stops where two hold.
+The analysis is exact (see `softmachine.languages.counter.satisfiability`): every reported overlap comes with values of
+the counters for which both tests hold, and if none is reported and the analysis was completed, there is none. It is
+incomplete for a machine that exceeds the budget; such a machine is accepted, and the interpreter, which evaluates all
+tests in every step, raises an error where two hold.
 """
 
 from __future__ import annotations
@@ -26,17 +26,17 @@ if TYPE_CHECKING:
     from softmachine.languages.counter.machine import CounterMachine, Transition
 
 BUDGET = 200_000
-"""Pairs of tests and steps of searches for one machine: a few seconds at most."""
+"""Maximum number of pairs of tests and search steps for one machine: a few seconds."""
 PAIR_BUDGET = 20_000
-"""Of which for one question."""
+"""Maximum number of search steps for one query."""
 
 
 @dataclass(frozen=True)
 class Determinism:
-    """What is known of the tests of a machine.
+    """Result of the analysis.
 
     Args:
-        overlaps: Pairs of transitions whose tests hold together, and values of the counters for which they do.
+        overlaps: Pairs of transitions whose tests overlap, with values of the counters for which both hold.
         proven: Whether all pairs were decided and none overlaps.
     """
 
@@ -45,7 +45,7 @@ class Determinism:
 
 
 def determinism(machine: CounterMachine) -> Determinism:
-    """Which transitions overlap. ``else`` overlaps with none by definition."""
+    """Find overlapping transitions. ``else`` overlaps with none by definition."""
     overlaps: list[tuple[Transition, Transition, Mapping[str, int]]] = []
     budget = Budget(BUDGET)
     finished = True
@@ -65,7 +65,7 @@ def determinism(machine: CounterMachine) -> Determinism:
 
 
 def always_negative(machine: CounterMachine) -> Iterator[tuple[Transition, str]]:
-    """Transitions that take a counter below 0 whenever they apply, and that counter."""
+    """Transitions that make a counter negative whenever they apply, with that counter."""
     budget = Budget(BUDGET)
     for transition in machine.transitions:
         guard = machine.guard(transition)
@@ -77,7 +77,7 @@ def always_negative(machine: CounterMachine) -> Iterator[tuple[Transition, str]]
 
 
 def _decide(conditions: list[Condition], budget: Budget) -> tuple[bool, dict[str, int] | None]:
-    """Whether the question was decided, and values for which the conditions hold together."""
+    """Whether the query was decided, and values that satisfy all conditions, if there are any."""
     given = min(PAIR_BUDGET, budget.left)
     own = Budget(given)
     try:

@@ -1,19 +1,19 @@
-"""Turing machine → counter machine: Minsky's reduction, for letter-bounded inputs and for the relative encoding.
+"""Translation of Turing machines to counter machines: Minsky's reduction, for letter-bounded inputs.
 
-M. Minsky, "Computation: Finite and Infinite Machines" (1967), chapter 11. The tape is two stacks: the cells to the left
-of the head and the cells to its right; the cell under the head is in the state. A stack is a number in base k, the
-number of symbols: pushing multiplies it by k and adds a digit, popping divides it by k. Both are loops that move a
-counter into an empty one, so the counters change their roles with every step of the Turing machine, instead of being
-moved back.
+M. Minsky, "Computation: Finite and Infinite Machines" (1967), chapter 11. The tape is represented by two stacks: the
+cells to the left of the head and the cells to its right; the cell under the head is part of the state. A stack is a
+number in base k, the number of symbols: pushing multiplies it by k and adds a digit, popping divides it by k. Both are
+loops that move a counter into an empty one, so the counters change roles with every step of the Turing machine, instead
+of being moved back.
 
-Three things differ from the textbook:
+There are three differences from the textbook:
 
-- The digits are 1 … k, not 0 … k-1 (bijective numeration), so 0 is the empty stack and every visited cell is seen. An
-  empty left stack is the left end of the tape, which is what one-way tapes need; an empty right stack means cells that
-  no head has visited, and these are taken from the input counters when the head gets there: nothing is loaded.
-- Loops take strides of 1, 2, 4, … (see `softmachine.languages.counter.macros`), so that a step of the Turing machine
-  takes not as many steps as the counters are large, but as many as they have ones in binary.
-- A rule that does not move the head costs nothing: what follows it is known when the machine is made.
+- The digits are 1 … k, not 0 … k-1 (bijective numeration), so 0 is the empty stack and visited blank cells are
+  represented. An empty left stack is the left end of the tape, as one-way tapes require; an empty right stack means
+  unvisited cells, which are taken from the input counters when the head reaches them, so no loading phase is needed.
+- Loops take strides of 1, 2, 4, … (see `transfer`), so that the cost of a step of the Turing machine is not the value
+  of the counters but the number of ones in their binary representation.
+- A rule that does not move the head costs nothing: it is evaluated when the machine is built.
 
 A run of a machine that halts without a verdict (it has no accepting states) is accepted.
 """
@@ -41,22 +41,22 @@ def counter_machine(
     work_counters: int = 3,
     strides: Sequence[int] = POWERS_OF_TWO,
 ) -> CounterMachine:
-    """The counter machine that does with a₁^n₁ a₂^n₂ … aₘ^nₘ what a Turing machine does with that word.
+    """Build the counter machine that simulates a Turing machine on words a₁^n₁ a₂^n₂ … aₘ^nₘ.
 
-    It has m input counters and 3 work counters: the two stacks and the one they move through. Words of another shape
-    are rejected, whatever the Turing machine does with them.
+    It has m input counters and 3 work counters: the two stacks and a temporary one. Words of another shape are
+    rejected, regardless of the Turing machine.
 
-    Cost: a step of the Turing machine that moves the head takes 2 steps, and one for every stride that the two stacks
-    are made of. With 4 work counters it takes 1 step less, and the machine has a third less states.
+    Cost: a step of the Turing machine that moves the head takes 2 steps, plus one for every stride in the two stacks.
+    With 4 work counters it takes 1 step less, and the machine has a third fewer states.
 
     Args:
         machine: A Turing machine with one tape.
-        letters: The letters that inputs are made of, in their order; by default those of its alphabet.
+        letters: The letters of inputs, in order; by default the input alphabet.
         work_counters: 3, or 4 for shorter runs.
-        strides: How far a loop may go in one step, 1 among them.
+        strides: The possible decrements of a loop per step; 1 must be among them.
 
     Raises:
-        ConstructionError: If the machine has more than one tape, or an argument makes no sense.
+        ConstructionError: If the machine has more than one tape, or an argument is invalid.
     """
     chosen = machine.alphabet if letters is None else tuple(letters)
     unknown = [letter for letter in chosen if letter not in machine.alphabet]
@@ -69,14 +69,14 @@ def counter_machine(
 
 @dataclass(frozen=True)
 class Roles:
-    """Which counter does what while the head moves: the pushed stack goes to one counter, the popped to another.
+    """The roles of the counters during a head move: each stack moves to another counter.
 
     Args:
-        pushed: The stack behind the head.
-        popped: The stack ahead of it.
-        pushed_to: Where the pushed stack ends up.
-        popped_to: Where the popped stack ends up; with 3 work counters the one that the pushed stack was in.
-        after: The number of the arrangement that the stacks are in then.
+        pushed: The counter of the stack behind the head.
+        popped: The counter of the stack ahead of it.
+        pushed_to: The new counter of the pushed stack.
+        popped_to: The new counter of the popped stack; with 3 work counters the old one of the pushed stack.
+        after: Index of the arrangement after the move.
     """
 
     pushed: str
@@ -87,17 +87,16 @@ class Roles:
 
 
 class Reduction:
-    """A Turing machine on its way to a counter machine.
+    """Builder of the counter machine of a Turing machine.
 
-    An arrangement says which counters hold the two stacks; the others are empty whenever the head stands. With 3 work
-    counters there are 3 arrangements: (left, right) is in counters (a, a+1), modulo 3. With 4 there are 2: counters
-    (0, 1) or (2, 3).
+    An arrangement assigns counters to the two stacks; the others are 0 between head moves. With 3 work counters there
+    are 3 arrangements: (left, right) is in counters (a, a+1), modulo 3. With 4 there are 2: counters (0, 1) or (2, 3).
 
     Args:
         machine: The Turing machine.
-        letters: The counters of the input.
-        work_counters: How many more there are.
-        strides: How far a loop may go in one step.
+        letters: The input counters.
+        work_counters: Number of work counters.
+        strides: The possible decrements of a loop per step.
         loaded: Whether the whole input is on the right stack when the machine starts.
     """
 
@@ -112,13 +111,13 @@ class Reduction:
     ) -> None:
         if machine.tapes != 1:
             raise ConstructionError(
-                f"{machine.name!r} has {machine.tapes} tapes; a counter machine can be made of one with a single tape",
-                hint="write the machine with one tape",
+                f"{machine.name!r} has {machine.tapes} tapes; the translation to counter machines requires one tape",
+                hint="rewrite the machine with one tape",
             )
         if work_counters not in (3, 4):
-            raise ConstructionError(f"{work_counters} work counters are not possible", hint="there may be 3 or 4")
+            raise ConstructionError(f"{work_counters} work counters are not supported", hint="use 3 or 4")
         if 1 not in strides or min(strides) < 1:
-            raise ConstructionError(f"the strides {tuple(strides)} do not reach every number", hint="1 must be in them")
+            raise ConstructionError(f"the strides {tuple(strides)} do not reach every number", hint="include 1")
         self.machine = machine
         self.letters = letters
         self.strides = tuple(dict.fromkeys(strides))
@@ -130,7 +129,7 @@ class Reduction:
         self._ends: set[str] = set()
 
     def roles(self, move: str, arrangement: int) -> Roles:
-        """Who does what when the head moves L or R."""
+        """The roles of the counters when the head moves L or R."""
         if len(self.work) == 3:
             left, right, free = (self.work[(arrangement + offset) % 3] for offset in range(3))
             after = (arrangement + (2 if move == "R" else 1)) % 3
@@ -145,7 +144,7 @@ class Reduction:
         return self.roles("R", arrangement).popped
 
     def start(self, arrangement: int) -> str:
-        """The state in which the head goes to cell 0; the left stack is empty."""
+        """The state in which the head moves to cell 0; the left stack is empty."""
         if self.machine.start in self.machine.final:
             return self._verdict(self.machine.start)
         state = f"start_{arrangement}"
@@ -153,7 +152,7 @@ class Reduction:
         return state
 
     def finish(self, start: str, *, order: bool) -> CounterMachine:
-        """The counter machine, with all states that can be reached."""
+        """Build the counter machine with all reachable states."""
         made = 0
         while made < len(self._sweeps):
             (move, state, arrangement), name = list(self._sweeps.items())[made]
@@ -173,7 +172,7 @@ class Reduction:
         )
 
     def _sweep(self, name: str, move: str, state: str, arrangement: int) -> None:
-        """The head moves: the symbol that it leaves, which is already where the pushed stack will be, is pushed."""
+        """Push the symbol that the head leaves, which is already in the new counter of the pushed stack; then pop."""
         roles = self.roles(move, arrangement)
         base = len(self.digit)
         self.transitions += transfer(name, roles.pushed, roles.pushed_to, self.strides, factor=base)
@@ -188,7 +187,7 @@ class Reduction:
     def _pop(
         self, name: str, move: str, state: str, arrangement: int, *, when: Condition | None = None, first: bool = False
     ) -> None:
-        """The stack ahead of the head is popped, and what the Turing machine does with the symbol is done."""
+        """Pop the stack ahead of the head, and apply the rule of the Turing machine for the symbol."""
         roles = self.roles(move, arrangement)
         base, popped = len(self.digit), roles.popped
         left_end: bool | None = True if first else (False if move == "R" else None)
@@ -199,13 +198,13 @@ class Reduction:
                 test = both(compare(popped, "=", digit), when)
                 self._arrive(name, test, ((popped, -digit),), state, symbol, roles.after, left_end)
         if move == "L" and self.machine.tape is not Tape.TWO_WAY:
-            return  # the left stack is not empty, or else the head had not moved
+            return  # the left stack is not empty, since otherwise the head would not have moved
         for input_test, updates, symbol in self._unvisited(move):
             test = both(compare(popped, "=", 0), input_test, when)
             self._arrive(name, test, updates, state, symbol, roles.after, left_end)
 
     def _unvisited(self, move: str) -> Iterator[tuple[Condition | None, tuple[tuple[str, int], ...], str]]:
-        """What may be in a cell that no head has visited: a test, what is taken from the input, and the symbol."""
+        """The possible contents of an unvisited cell: a test, the updates of the input counters, and the symbol."""
         before: tuple[Condition, ...] = ()
         for letter in self.letters if move == "R" and not self.loaded else ():
             yield both(*before, compare(letter, ">=", 1)), ((letter, -1),), letter
@@ -222,16 +221,16 @@ class Reduction:
         arrangement: int,
         left_end: bool | None,
     ) -> None:
-        """Transitions for the head having arrived at a symbol in a state.
+        """Add the transitions for a state of the Turing machine and the symbol under the head.
 
         Args:
-            name: The state they leave.
-            test: When the symbol is there.
-            updates: What takes it off.
+            name: The source state of the transitions.
+            test: The condition that the symbol is there.
+            updates: The updates that remove it.
             state: The state of the Turing machine.
             symbol: The symbol under the head.
-            arrangement: Where the stacks are then.
-            left_end: Whether the head is at the left end of a one-way tape; None if the left stack must be asked.
+            arrangement: The arrangement of the stacks.
+            left_end: Whether the head is at the left end of a one-way tape; None if the left stack must be tested.
         """
         seen = set()
         while (state, symbol) not in seen:
@@ -260,7 +259,7 @@ class Reduction:
         self.transitions.append(Transition(name, test, updates, FOREVER))
 
     def _moving(self, move: str, state: str, arrangement: int) -> str:
-        """The state in which the head moves, and the Turing machine is in a state already."""
+        """The state in which the head moves; the Turing machine is in the given state after the move."""
         name = f"{'left' if move == 'L' else 'right'}_{arrangement}_{state}"
         return self._sweeps.setdefault((move, state, arrangement), name)
 
@@ -271,7 +270,7 @@ class Reduction:
 
 
 def merged(*updates: tuple[str, int]) -> tuple[tuple[str, int], ...]:
-    """The updates, every counter once."""
+    """Combine updates of the same counter."""
     changes: dict[str, int] = {}
     for name, change in updates:
         changes[name] = changes.get(name, 0) + change
@@ -279,7 +278,7 @@ def merged(*updates: tuple[str, int]) -> tuple[tuple[str, int], ...]:
 
 
 def fresh_names(count: int, taken: Iterable[str]) -> tuple[str, ...]:
-    """Names for counters that are not taken: x, y, z, w, or with underscores."""
+    """Unused names for counters: x, y, z, w, with underscores if necessary."""
     known, names = set(taken), []
     for name in "xyzw"[:count]:
         while name in known:

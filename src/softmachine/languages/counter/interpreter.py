@@ -1,7 +1,7 @@
-"""The reference interpreter: what a counter machine does, by definition.
+"""Reference interpreter of counter machines.
 
-It is the oracle of everything that is compiled from the machine, so it is written to be obviously right. Long runs
-are handed to `softmachine.languages.counter.compiled`, which the tests hold to this one.
+It is the oracle for everything that is compiled from a machine, so it is written to be obviously correct. Long runs are
+delegated to `softmachine.languages.counter.compiled`, which the tests compare with this one.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from softmachine.support.errors import InputError, InvalidError, UsageError
 from softmachine.support.token_array import Codes
 
 PLAIN_STEPS = 3_000
-"""So many steps are made here before the compiled loop takes over: short runs never pay for its start."""
+"""Steps before the JIT-compiled loop takes over; compiling it costs more than shorter runs gain."""
 
 
 class Reason(StrEnum):
@@ -26,17 +26,17 @@ class Reason(StrEnum):
     ACCEPTING_STATE = "accepting state"
     REJECTING_STATE = "rejecting state"
     SHAPE = "shape"
-    """The letters of the input are not in the order that the machine asks for: it is rejected before any step."""
+    """The letters of the input are not in the required order: it is rejected before any step."""
     STEP_LIMIT = "step limit"
 
 
 class RunError(InvalidError):
-    """A run came to a point where the machine breaks the rules: stuck, a choice, or a counter below 0.
+    """A run cannot continue: no transition applies, two apply, or a counter would become negative.
 
     Args:
-        machine: What ran.
-        problem: What is wrong.
-        step: The number of the step that cannot be made, counted from 1.
+        machine: The machine.
+        problem: Description of the problem.
+        step: Number of the failing step, from 1.
         counters: The values of the counters before it.
     """
 
@@ -49,14 +49,14 @@ class RunError(InvalidError):
 
 @dataclass(slots=True)
 class Configuration:
-    """Everything that decides how a run goes on, and the number of steps that led here. It changes in place."""
+    """State and counters of a run, with the number of steps so far. It is updated in place."""
 
     state: str
     counters: dict[str, int]
     steps: int = 0
 
     def apply(self, transition: Transition) -> None:
-        """Make one step: change the counters and the state. No test is consulted."""
+        """Apply a transition to the counters and the state, without evaluating its test."""
         for name, change in transition.updates:
             self.counters[name] += change
         self.state = transition.target
@@ -65,16 +65,16 @@ class Configuration:
 
 @dataclass(frozen=True)
 class Result:
-    """How a run ended.
+    """The result of a run.
 
     Args:
-        machine: What ran.
-        verdict: What the end means; None if the step limit was reached.
+        machine: The machine.
+        verdict: The verdict; None if the step limit was reached.
         reason: Why the run ended.
-        steps: How many transitions were taken.
-        state: The last state.
-        counters: The last values of the counters.
-        transitions: The transitions taken, if a trace was asked for.
+        steps: Number of transitions taken.
+        state: The final state.
+        counters: The final values of the counters.
+        transitions: The transitions taken, if a trace was requested.
     """
 
     machine: CounterMachine = field(repr=False)
@@ -92,15 +92,15 @@ class Result:
 
     @property
     def halted(self) -> bool:
-        """Whether the machine stopped by itself."""
+        """Whether the run ended before the step limit."""
         return self.reason is not Reason.STEP_LIMIT
 
 
 def step(machine: CounterMachine, configuration: Configuration) -> Transition | Reason:
-    """The transition that the machine takes next, or why it stops. The configuration stays as it is.
+    """The next transition, or the reason why the run ends. The configuration is not changed.
 
     Raises:
-        RunError: If no transition applies, or two do, or one that would take a counter below 0.
+        RunError: If no transition applies, two apply, or one would make a counter negative.
     """
     verdict = machine.verdict(configuration.state)
     if verdict is not None:
@@ -114,9 +114,10 @@ def step(machine: CounterMachine, configuration: Configuration) -> Transition | 
         return RunError(machine, problem, configuration.steps + 1, counters)
 
     if not applying:
-        raise fault(f"no transition of state {configuration.state!r} applies; cover the case, or add an 'else'")
+        raise fault(f"no transition of state {configuration.state!r} applies; cover this case, or add an 'else'")
     if len(applying) > 1:
-        raise fault(f"two transitions apply: {where(applying[0])} and {where(applying[1])}; make one test exclude it")
+        pair = f"{where(applying[0])} and {where(applying[1])}"
+        raise fault(f"two transitions apply: {pair}; make one test exclude the other")
     for name, change in applying[0].updates:
         if counters[name] + change < 0:
             raise fault(f"{where(applying[0])} takes counter {name!r} to {counters[name] + change:,}, below 0")
@@ -124,11 +125,11 @@ def step(machine: CounterMachine, configuration: Configuration) -> Transition | 
 
 
 def transitions(machine: CounterMachine, word: str | Iterable[str]) -> Iterator[Transition]:
-    """The transitions that a machine takes on an input, one after the other, as long as it runs.
+    """Generate the transitions of a run on an input.
 
     Raises:
         InputError: If a letter of the input is not in the machine's alphabet.
-        RunError: If the machine breaks the rules.
+        RunError: If the run cannot continue.
     """
     letters = machine.word(word)
     if not machine.has_shape(letters):
@@ -140,10 +141,10 @@ def transitions(machine: CounterMachine, word: str | Iterable[str]) -> Iterator[
 
 
 def follow(machine: CounterMachine, configuration: Configuration, taken: Sequence[Transition]) -> None:
-    """Make the steps that someone says the machine makes, in place; each must be the one that it does make.
+    """Apply given transitions in place, and check that each is the one that the machine takes.
 
     Raises:
-        RunError: If the machine breaks the rules, or takes another transition, or has ended before.
+        RunError: If the run cannot continue, the machine takes another transition, or the run has ended before.
     """
     if isinstance(taken, Codes) and len(taken) > PLAIN_STEPS:
         from softmachine.languages.counter.compiled import PIECE, advance, numbers_of
@@ -157,7 +158,7 @@ def follow(machine: CounterMachine, configuration: Configuration, taken: Sequenc
                     before = configuration.steps
                     advance(machine, configuration, before + len(codes) - done, given[done:])
                     done += configuration.steps - before
-                    # Counters beyond its integers, and every breach of the rules, are left to the plain loop.
+                    # The plain loop handles counters beyond 64 bits and all errors.
                     plain = codes[done : done + max(PLAIN_STEPS, 1)].tolist()
                     _follow(machine, configuration, (taken.names[code] for code in plain))
                     done += len(plain)
@@ -167,21 +168,21 @@ def follow(machine: CounterMachine, configuration: Configuration, taken: Sequenc
 
 def _follow(machine: CounterMachine, configuration: Configuration, taken: Iterable[Transition]) -> None:
     for transition in taken:
-        right = step(machine, configuration)
-        if right != transition:
+        correct = step(machine, configuration)
+        if correct != transition:
             raise parted(machine, configuration, f"{where(transition)} is taken")
         configuration.apply(transition)
 
 
 def parted(machine: CounterMachine, configuration: Configuration, said: str) -> RunError:
-    """What to say where a run that someone tells of is not the machine's: what it says, and what the machine does.
+    """The error for a claimed run that diverges from the machine's: the claim, and what the machine does instead.
 
     Raises:
-        RunError: If the machine itself breaks the rules there.
+        RunError: If the run of the machine cannot continue there.
     """
-    right = step(machine, configuration)
-    does = f"the run has ended ({right})" if isinstance(right, Reason) else f"{where(right)} applies"
-    return RunError(machine, f"{said}, but {does}", configuration.steps + 1, configuration.counters)
+    correct = step(machine, configuration)
+    actual = f"the run has ended ({correct})" if isinstance(correct, Reason) else f"{where(correct)} applies"
+    return RunError(machine, f"{said}, but {actual}", configuration.steps + 1, configuration.counters)
 
 
 def execute(
@@ -192,14 +193,14 @@ def execute(
     A run that ends after exactly ``max_steps`` steps has ended: the limit is reached only if another step is possible.
 
     Args:
-        machine: What to run.
-        word: Its input: text, or its letters.
-        max_steps: How many steps to make at most.
-        trace: Whether to keep the transitions taken. Such a run is slower.
+        machine: The machine.
+        word: The input: text, or its letters.
+        max_steps: Maximum number of steps.
+        trace: Whether to record the transitions taken. Such a run is slower.
 
     Raises:
         InputError: If a letter of the input is not in the machine's alphabet.
-        RunError: If the machine breaks the rules.
+        RunError: If the run cannot continue.
         UsageError: If the step limit is negative.
     """
     letters = machine.word(word)
@@ -213,21 +214,21 @@ def execute(
 def execute_from(
     machine: CounterMachine, counters: Mapping[str, int], *, max_steps: int = 1_000_000, trace: bool = False
 ) -> Result:
-    """Run a machine on counters that start with these values, and 0 where none is given.
+    """Run a machine from these initial values of the counters, 0 by default.
 
     Args:
-        machine: What to run.
-        counters: Values of counters, by name.
-        max_steps: How many steps to make at most.
-        trace: Whether to keep the transitions taken. Such a run is slower.
+        machine: The machine.
+        counters: Initial values of counters, by name.
+        max_steps: Maximum number of steps.
+        trace: Whether to record the transitions taken. Such a run is slower.
 
     Raises:
-        InputError: If there is no such counter, or a value is negative.
-        RunError: If the machine breaks the rules.
+        InputError: If a counter does not exist, or a value is negative.
+        RunError: If the run cannot continue.
         UsageError: If the step limit is negative.
     """
     if max_steps < 0:
-        raise UsageError(f"a run of {max_steps} steps is not possible", hint="write a step limit of 0 or more")
+        raise UsageError(f"the step limit {max_steps} is negative", hint="use a step limit of 0 or more")
     for name, value in counters.items():
         if name not in machine.counters or value < 0:
             problem = f"counter {name!r} cannot start with {value}" if value < 0 else f"there is no counter {name!r}"
@@ -240,7 +241,7 @@ def execute_from(
 
         while reason is Reason.STEP_LIMIT and configuration.steps < max_steps:
             advance(machine, configuration, max_steps)
-            # Counters beyond its integers, and what ends the run, are left to the plain loop.
+            # The plain loop handles counters beyond 64 bits and the end of the run.
             reason = _advance(machine, configuration, min(max_steps, configuration.steps + max(PLAIN_STEPS, 1)), taken)
     verdict = machine.verdict(configuration.state) if reason is not Reason.STEP_LIMIT else None
     return Result(
@@ -257,7 +258,7 @@ def execute_from(
 def _advance(
     machine: CounterMachine, configuration: Configuration, max_steps: int, taken: list[Transition] | None
 ) -> Reason:
-    """Go on until the machine stops or has made ``max_steps`` steps in all; say which."""
+    """Advance until the machine halts or the total reaches ``max_steps``; return the reason."""
     while not isinstance(transition := step(machine, configuration), Reason):
         if configuration.steps >= max_steps:
             return Reason.STEP_LIMIT

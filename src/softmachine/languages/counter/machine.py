@@ -1,4 +1,4 @@
-"""Deterministic counter machines, as immutable, validated data."""
+"""Deterministic counter machines as immutable, validated data."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ class Verdict(StrEnum):
 
 @dataclass(frozen=True)
 class Transition:
-    """In state ``source``, if the test holds: change the counters, go to state ``target``.
+    """In state ``source``, if the test holds: update the counters and go to state ``target``.
 
     Args:
-        source: The state it leaves.
-        test: What the counters must satisfy; None for ``else``: no other transition of the state applies.
-        updates: Pairs of a counter and what is added to it, every counter at most once.
-        target: The state it goes to.
-        place: Where it was written.
+        source: The source state.
+        test: The condition on the counters; None for ``else``: no other transition of the state applies.
+        updates: Pairs of a counter and its change, every counter at most once.
+        target: The target state.
+        place: Place in the source text.
     """
 
     source: str
@@ -53,25 +53,25 @@ class Transition:
 class CounterMachine(OfWords):
     """A deterministic counter machine: finitely many states, and counters that hold natural numbers.
 
-    Every letter of the alphabet is a counter that starts with the number of times the letter occurs in the input, so
-    the machine sees of a word only how often each letter is in it; with ``order`` a word must have the shape
-    a₁* a₂* … aₘ* (letter-bounded), or else it is rejected before the first step. A step takes the one transition of
-    the present state whose test holds. A run ends in an accepting or a rejecting state.
+    Every letter of the alphabet is a counter that starts with the number of its occurrences in the input, so the
+    machine depends only on these numbers; with ``order`` a word must have the shape a₁* a₂* … aₘ* (letter-bounded),
+    otherwise it is rejected before the first step. A step takes the one transition of the current state whose test
+    holds. A run ends in an accepting or a rejecting state.
 
-    A run may neither get stuck (no test holds), nor have a choice (two tests hold), nor take a counter below 0: the
-    interpreter stops with an error there. What can be shown of this beforehand is reported when the machine is made:
-    two tests that overlap, with values of the counters for which they do, and transitions that take a counter below 0
-    whenever they apply. All problems of a definition are reported at once.
+    A run must not get stuck (no test holds), have a choice (two tests hold), or make a counter negative: the
+    interpreter raises an error. Violations that can be proven statically are reported on construction: overlapping
+    tests, with values of the counters for which both hold, and transitions that make a counter negative whenever they
+    apply. All problems of a definition are reported at once.
 
     Args:
-        name: What people call it.
-        alphabet: The letters an input may have.
-        work_counters: More counters, which start at 0.
-        order: Whether inputs must have their letters in the order of the alphabet.
-        start: The state a run starts in.
-        accept: States that accept.
-        reject: States that reject.
-        transitions: What leads from state to state.
+        name: Name of the machine.
+        alphabet: The input alphabet.
+        work_counters: Additional counters, which start at 0.
+        order: Whether the letters of inputs must be in the order of the alphabet.
+        start: The initial state.
+        accept: The accepting states.
+        reject: The rejecting states.
+        transitions: The transitions.
     """
 
     language: ClassVar[str] = "counter"
@@ -98,7 +98,7 @@ class CounterMachine(OfWords):
 
     @cached_property
     def states(self) -> tuple[str, ...]:
-        """All states, in the order in which they occur; those that accept or reject are last."""
+        """All states in the order of occurrence, accepting and rejecting states last."""
         named = (self.start, *(state for one in self.transitions for state in (one.source, one.target)))
         going = (state for state in named if state not in self._halting)
         return tuple(dict.fromkeys((*going, *self.accept, *self.reject)))
@@ -119,7 +119,7 @@ class CounterMachine(OfWords):
         return self._leaving.get(state, ())
 
     def guard(self, transition: Transition) -> Condition:
-        """The test of a transition, with ``else`` written out: none of the other tests of its state holds."""
+        """The test of a transition, with ``else`` expanded: none of the other tests of its state holds."""
         if transition.test is not None:
             return transition.test
         others = tuple(other.test for other in self.leaving(transition.source) if other.test is not None)
@@ -127,22 +127,22 @@ class CounterMachine(OfWords):
 
     @cached_property
     def determinism(self) -> Determinism:
-        """Whether it is proven that no two tests of a state hold together, and where they do."""
+        """The result of the determinism analysis."""
         return determinism(self)
 
     def verdict(self, state: str) -> Verdict | None:
-        """What it means to be in this state; None if the run goes on."""
+        """The verdict of a halting state; None for other states."""
         if state in self.accept:
             return Verdict.ACCEPT
         return Verdict.REJECT if state in self.reject else None
 
     def has_shape(self, word: Iterable[str]) -> bool:
-        """Whether a word has the shape that the machine asks for: with ``order``, a₁* a₂* … aₘ*."""
+        """Whether a word has the required shape: with ``order``, a₁* a₂* … aₘ*."""
         places = [self.alphabet.index(letter) for letter in word]
         return not self.order or all(one <= two for one, two in pairwise(places))
 
     def initial(self, word: str | Iterable[str]) -> dict[str, int]:
-        """The values of the counters at the start on an input.
+        """The initial values of the counters on an input.
 
         Raises:
             InputError: If a letter is not in the alphabet.

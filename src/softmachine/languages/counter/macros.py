@@ -1,4 +1,4 @@
-"""Loops of counter machines: what is done to a counter by taking it down, and how fast."""
+"""Loops of counter machines that move a counter to another one, with multiplication and division."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from softmachine.languages.counter.machine import Transition
 from softmachine.languages.temporal.structure import conjunction
 
 POWERS_OF_TWO = tuple(1 << exponent for exponent in range(8))
-"""With these strides a loop over a counter below 256 takes as many steps as the counter has ones in binary."""
+"""Strides with which a loop over a counter below 256 takes one step per 1 in its binary representation."""
 
 
 def both(*conditions: Condition | None) -> Condition:
-    """The conjunction of the conditions that are there."""
+    """The conjunction of the conditions that are not None."""
     return conjunction(condition for condition in conditions if condition is not None)
 
 
@@ -30,19 +30,20 @@ def transfer(
 ) -> Iterator[Transition]:
     """The loop in a state that moves a counter to another one: target += factor · ⌊(source - rest) / divisor⌋.
 
-    As long as source ≥ divisor + rest, it takes divisor · d off the source and adds factor · d to the target, where d
-    is the largest stride that fits. What is left in the source, less than divisor + rest, is for the caller to look at.
-    With the strides 1, 2, 4, … a loop is logarithmic up to twice the largest; with 1 alone it is Minsky's.
+    As long as source ≥ divisor + rest, it subtracts divisor · d from the source and adds factor · d to the target,
+    where d is the largest possible stride. The remainder in the source, less than divisor + rest, is left to the
+    caller. With the strides 1, 2, 4, … the loop is logarithmic up to twice the largest stride; with 1 alone it is
+    Minsky's.
 
     Args:
         state: The state of the loop.
-        source: The counter that is taken down.
-        target: The counter that grows; None to drop what is taken.
-        strides: What d may be, 1 among them.
-        divisor: What one unit of the target costs.
-        factor: What it is worth.
-        rest: What must stay in the source.
-        when: What else must hold for the loop to go on.
+        source: The counter to decrease.
+        target: The counter to increase; None to discard the amount.
+        strides: The possible values of d; 1 must be among them.
+        divisor: Decrease of the source per unit.
+        factor: Increase of the target per unit.
+        rest: Minimum remainder in the source.
+        when: Additional condition for every iteration.
     """
     above: Condition | None = None
     for stride in sorted(strides, reverse=True):

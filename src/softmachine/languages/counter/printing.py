@@ -1,4 +1,4 @@
-"""Counter machines as text, and as HTML tables for notebooks."""
+"""Printer of counter machines: text, and HTML tables for notebooks."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _PLAIN_LETTER = re.compile(r"[^\s'\"#:][^\s]*")
 
 
 def to_text(machine: CounterMachine) -> str:
-    """The text of a machine, which `parse` reads back."""
+    """Format a machine. `parse` is the inverse."""
     lines = [f"machine {_word(machine.name)}", _header("input", machine.alphabet)]
     lines += ["order"] if machine.order else []
     lines += [_header("counters", machine.work_counters)] if machine.work_counters else []
@@ -28,7 +28,7 @@ def to_text(machine: CounterMachine) -> str:
 
 
 def transition_text(transition: Transition) -> str:
-    """A transition as a line."""
+    """Format a transition as a line."""
     changes = _changes(transition)
     end = f": {changes}" if changes else ""
     return f"{name_text(transition.source)}: {_test(transition)} -> {name_text(transition.target)}{end}"
@@ -45,7 +45,7 @@ def _changes(transition: Transition, minus: str = "-") -> str:
 
 
 def name_text(name: str) -> str:
-    """A state or counter: as it is if it is a word, or else in quotes."""
+    """Format the name of a state or counter, in quotes if necessary."""
     return name if re.fullmatch(r"[^\W\d]\w*", name) and name not in RESERVED else quote(name)
 
 
@@ -58,7 +58,7 @@ def _word(name: str) -> str:
 
 
 def machine_table(machine: CounterMachine) -> str:
-    """A table of the machine's transitions: from where, if what holds, with which changes, to where."""
+    """HTML table of the transitions: state, test, changes, next state."""
     rows = [
         (
             _marked(machine, transition.source),
@@ -72,7 +72,7 @@ def machine_table(machine: CounterMachine) -> str:
 
 
 def _marked(machine: CounterMachine, state: str) -> str:
-    """A state, with what is special about it."""
+    """A state, with its role in parentheses if it is initial or halting."""
     verdict = machine.verdict(state)
     marks = [*(["start"] if state == machine.start else []), *([str(verdict)] if verdict else [])]
     return f"{state} ({', '.join(marks)})" if marks else state

@@ -1,18 +1,18 @@
-"""Turing machine → counter machine for arbitrary words, given by the relative encoding.
+"""Translation of Turing machines to counter machines for arbitrary words, given by the relative encoding.
 
-Counters see of a word only how often each letter occurs. The relative encoding makes a number of every letter that says
-where it occurs: β(x) is x in binary without its leading ones and the first 0, and the number Xᵢ of the letter aᵢ has
-β(Xᵢ) = wᵢ 1 0…0, where wᵢ has a 1 just where the word has aᵢ. The 1 after it marks the end: without it β would fix
-wᵢ only up to zeros at the end.
+The counts of its letters do not determine a word. The relative encoding represents the positions of each letter by a
+number: β(x) is x in binary without its leading ones and the first 0, and the number Xᵢ of the letter aᵢ has
+β(Xᵢ) = wᵢ 1 0…0, where wᵢ has a 1 exactly at the positions of aᵢ. The 1 after wᵢ is the end mark: without it β would
+determine wᵢ only up to trailing zeros.
 
     abb      X    in binary    β(X)     w
     a       41       101001    1001     100
     b       78      1001110    01110    011
 
-The counter machine reads the numbers by halving them: first each until its end mark has come out, then all of them
-once for every letter of the word, the last one first. In every such round a 1 comes out of exactly one number, and its
-letter is pushed on the right stack of `softmachine.languages.counter.from_turing`; when none comes out, this was the
-0 in front of the word.
+The counter machine reads the numbers by halving them: first each one until its end mark is the remainder, then all of
+them once per letter of the word, from last to first. In every such round exactly one number has remainder 1, and its
+letter is pushed on the right stack of `softmachine.languages.counter.from_turing`; if none has, the 0 in front of the
+word is reached.
 """
 
 from __future__ import annotations
@@ -32,28 +32,28 @@ MOST_LETTERS = 32
 def relative_counter_machine(
     machine: TuringMachine, *, work_counters: int = 4, strides: Sequence[int] = POWERS_OF_TWO
 ) -> CounterMachine:
-    """The counter machine that does with the relative encoding of a word what a Turing machine does with the word.
+    """Build the counter machine that simulates a Turing machine on a word given by its relative encoding.
 
     Its input counters, named after the letters, must start with the numbers of the encoding (see
     `softmachine.languages.crasp.encode`), so it is run with `execute_from`. It has 4 work counters, or 3, for longer
     runs. With numbers that do not encode a word, the run gets stuck.
 
-    Cost, for a word of n letters over m: reading takes (n + 1)·m loops of halving, one for every end mark and for
-    every zero after it, and n of pushing, each as long as the number has strides; then every step of the Turing
-    machine is as in `counter_machine`.
+    Cost, for a word of n letters over an alphabet of m: reading takes (n + 1)·m halving loops, one more for every end
+    mark and every zero after it, and n pushing loops, each with one step per stride in the number; then every step of
+    the Turing machine is as in `counter_machine`.
 
     Args:
         machine: A Turing machine with one tape.
         work_counters: 4, or 3 for longer runs.
-        strides: How far a loop may go in one step, 1 among them.
+        strides: The possible decrements of a loop per step; 1 must be among them.
 
     Raises:
-        ConstructionError: If the machine has more than one tape, or an argument makes no sense.
+        ConstructionError: If the machine has more than one tape, or an argument is invalid.
     """
     if len(machine.alphabet) > MOST_LETTERS:
         raise ConstructionError(
-            f"the alphabet of {machine.name!r} has {len(machine.alphabet)} letters, but the relative encoding, "
-            f"whose numbers double with every letter, is for at most {MOST_LETTERS}"
+            f"the alphabet of {machine.name!r} has {len(machine.alphabet)} letters; the relative encoding, "
+            f"whose numbers double with every letter, supports at most {MOST_LETTERS}"
         )
     reduction = Reduction(machine, machine.alphabet, work_counters, strides, loaded=True)
     loader = _Loader(reduction)
@@ -62,11 +62,11 @@ def relative_counter_machine(
 
 
 class _Loader:
-    """The part of the machine that reads the numbers.
+    """Builder of the part of the machine that reads the numbers.
 
-    The number of the i-th letter is in slot i or i-1; slot 0 is a work counter. So there is always one empty slot next
-    to a number that is to be halved, and after a round all numbers have moved by one slot, down or up in turns. The
-    right stack moves in the same rhythm between its counters of arrangements 0 and 1.
+    The number of the i-th letter is in slot i or i-1; slot 0 is a work counter. So there is always an empty slot next
+    to a number that is to be halved, and after a round all numbers have moved by one slot, alternately down and up. The
+    right stack alternates likewise between its counters of arrangements 0 and 1.
     """
 
     def __init__(self, reduction: Reduction) -> None:
@@ -76,7 +76,7 @@ class _Loader:
         self._made: set[str] = set()
 
     def strip(self, letter: int) -> str:
-        """The state in which a number in its own slot loses the zeros at its end and the mark; it moves one down."""
+        """The state that strips trailing zeros and the end mark from a number, and moves it one slot down."""
         if letter > len(self.letters):
             return self._round(0, 0, 0)
         upper, lower = self.slots[letter], self.slots[letter - 1]
@@ -95,10 +95,10 @@ class _Loader:
         return down
 
     def _round(self, arrangement: int, index: int, found: int) -> str:
-        """The state in which the round's number at an index is halved, and a 1 was found in some letter's, or none.
+        """The state that halves the number at an index of a round; ``found`` is the letter with remainder 1, or 0.
 
-        In rounds of arrangement 0 the numbers move up, the last letter's first; in rounds of arrangement 1 down, the
-        first letter's first. In the first state of a round the right stack gets to its new counter beforehand.
+        In rounds of arrangement 0 the numbers move up, beginning with the last letter; in rounds of arrangement 1 down,
+        beginning with the first. In the first state of a round the right stack is moved to its new counter first.
         """
         name = f"round_{arrangement}_{index}_{found}"
         if name in self._made:
@@ -128,14 +128,14 @@ class _Loader:
         return name
 
     def _after_round(self, arrangement: int, found: int) -> tuple[str, tuple[tuple[str, int], ...]]:
-        """What follows a round: a state, and the letter that was found as the lowest digit of the right stack."""
+        """The state after a round, and the update that pushes the found letter on the right stack."""
         if found:
             digit = self.reduction.digit[self.letters[found - 1]]
             return self._round(1 - arrangement, 0, 0), ((self.reduction.right_stack(1 - arrangement), digit),)
         start = self.reduction.start(arrangement)
         if arrangement == 0:
             return start, ()
-        spare = self.slots[0]  # the first number's leading ones are there
+        spare = self.slots[0]  # it contains the leading ones of the first number
         self._add(
             *transfer("clear", spare, None, self.reduction.strides),
             Transition("clear", compare(spare, "=", 0), (), start),

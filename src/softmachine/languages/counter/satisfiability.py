@@ -1,14 +1,14 @@
-"""Whether conditions hold together for some values of the counters, decided exactly, with such values.
+"""Exact satisfiability of conjunctions of conditions on counters, with a satisfying assignment.
 
-The values are read bit by bit, the lowest first, as by the automata of Büchi (A. Boudet and H. Comon, "Diophantine
-equations, Presburger arithmetic and finite automata", 1996). If x = 2x' + b, where b are the lowest bits, then
+Values are read bit by bit, the lowest first, as by Büchi automata (A. Boudet and H. Comon, "Diophantine equations,
+Presburger arithmetic and finite automata", 1996). If x = 2x' + b, where b are the lowest bits, then
 
-    a·x + c ≥ 0   just if   a·x' + ⌊(a·b + c)/2⌋ ≥ 0
-    a·x + c = 0   just if   a·x' +  (a·b + c)/2  = 0, and a·b + c is even
+    a·x + c ≥ 0   iff   a·x' + ⌊(a·b + c)/2⌋ ≥ 0
+    a·x + c = 0   iff   a·x' +  (a·b + c)/2  = 0, and a·b + c is even
 
-So bits only change the constants c, and soon these are no larger than the sum of the coefficients: there are finitely
-many to look at, and what is found first has the fewest bits. Most tests that people write are told apart before, by the
-intervals of single counters.
+So bits only change the constants c, which are eventually bounded by the sum of the coefficients: the search space is
+finite, and the first solution has the fewest bits. Most tests in practice are decided before, by the intervals of
+single counters.
 """
 
 from __future__ import annotations
@@ -25,27 +25,27 @@ from softmachine.languages.linear import Linear, Relation
 from softmachine.languages.temporal.formula import And, Constant, Not, Or
 
 Box: TypeAlias = Mapping[str, tuple[int, int | None]]
-"""The smallest and the largest value (None: there is none) of counters; one that is not there may be anything."""
+"""Minimum and maximum (None: unbounded) of counters; counters without an entry are unrestricted."""
 
 EASY = 10_000
-"""Parts of a condition that are looked at for its intervals."""
+"""Maximum number of parts of a condition visited to compute its intervals."""
 
 
 class OutOfBudgetError(Exception):
-    """The question was too hard for the steps that were allowed."""
+    """The query was not decided within the budget."""
 
 
 @dataclass
 class Budget:
-    """How many steps may still be made."""
+    """Number of remaining steps."""
 
     left: int
 
     def spend(self, amount: int) -> None:
-        """Take this off.
+        """Deduct an amount.
 
         Raises:
-            OutOfBudgetError: If not so much is left.
+            OutOfBudgetError: If it exceeds the remaining budget.
         """
         self.left -= amount
         if self.left < 0:
@@ -54,7 +54,7 @@ class Budget:
 
 @dataclass(frozen=True)
 class Atom:
-    """A sum of counters that is at least 0, or is 0."""
+    """A linear inequality (sum ≥ 0) or equation (sum = 0)."""
 
     sum: Linear[str]
     is_equation: bool
@@ -70,21 +70,21 @@ class Atom:
         return all(factor < 0 for factor, _ in self.sum.terms)
 
     def holds(self, value: int) -> bool:
-        """Whether it is true where the sum has this value."""
+        """Whether the atom is true for this value of the sum."""
         return value == 0 or (value > 0 and not self.is_equation)
 
     def half(self, constant: int) -> int | None:
-        """The constant without the lowest bits of the counters; None if it is plain that it fails then."""
+        """The constant after removing the lowest bits of the counters; None if the atom is then unsatisfiable."""
         if self.is_equation and constant % 2:
             return None
         half = constant // 2
         if (half < 0 and self.falls) or (half > 0 and self.rises and self.is_equation):
             return None
-        return min(half, 0) if self.rises else half  # from 0 on it holds in any case
+        return min(half, 0) if self.rises else half  # for constants ≥ 0 it always holds
 
     @cached_property
     def box(self) -> Box:
-        """The values of its counter for which it holds, if there is only one in it."""
+        """The interval of its counter, if it has only one."""
         if len(self.sum.terms) != 1:
             return {}
         ((factor, name),) = self.sum.terms
@@ -95,13 +95,13 @@ class Atom:
 
 
 def common_solution(conditions: Sequence[Condition], budget: Budget) -> dict[str, int] | None:
-    """Values of the counters for which all conditions hold, or None if there are none.
+    """Values of the counters that satisfy all conditions, or None if there are none.
 
     Raises:
-        OutOfBudgetError: If the budget does not suffice to find out.
+        OutOfBudgetError: If the budget does not suffice.
     """
     budget.spend(len(conditions))
-    # A counter that cancels, as in x = x, has a value, too.
+    # A counter that cancels, as in x = x, gets a value, too.
     names = dict.fromkeys(name for condition in conditions for name in counters_in(condition))
     box = reduce(intersection, map(enclosing_box, conditions))
     if box is None:
@@ -119,7 +119,7 @@ def common_solution(conditions: Sequence[Condition], budget: Budget) -> dict[str
 
 
 def enclosing_box(condition: Condition) -> Box | None:
-    """Intervals outside of which a condition does not hold, as far as it is easily seen; None if it never does."""
+    """Intervals that contain all solutions of a condition (an over-approximation); None if it has none."""
     try:
         ways = list(islice(_ways([(condition, True)], (), Budget(EASY)), 2))
     except OutOfBudgetError:
@@ -128,7 +128,7 @@ def enclosing_box(condition: Condition) -> Box | None:
 
 
 def intersection(one: Box | None, two: Box | None) -> Box | None:
-    """The values in both; None if there are none."""
+    """The intersection of two boxes; None if it is empty."""
     if one is None or two is None:
         return None
     result = dict(one)
@@ -147,24 +147,24 @@ def _box(atoms: Sequence[Atom]) -> Box | None:
 
 
 def _ways(waiting: list[tuple[Condition, bool]], atoms: tuple[Atom, ...], budget: Budget) -> Iterator[tuple[Atom, ...]]:
-    """Conjunctions of atoms, of which one holds just if all conditions (or their negations) do."""
+    """Disjunctive normal form: conjunctions of atoms, one of which holds iff all conditions (or negations) do."""
     while waiting:
         budget.spend(1)
-        (condition, wanted), waiting = waiting[-1], waiting[:-1]
+        (condition, positive), waiting = waiting[-1], waiting[:-1]
         match condition:
             case CounterComparison(_, relation, _):
-                first, *others = _atoms(condition.difference, relation if wanted else relation.opposite)
+                first, *others = _atoms(condition.difference, relation if positive else relation.opposite)
                 for other in others:
                     yield from _ways(waiting, (*atoms, other), budget)
                 atoms = (*atoms, first)
             case Constant(value):
-                if value != wanted:
+                if value != positive:
                     return
             case Not(of):
-                waiting.append((of, not wanted))
+                waiting.append((of, not positive))
             case And(operands) | Or(operands):
-                parts = [(operand, wanted) for operand in operands]
-                if isinstance(condition, And) != wanted:
+                parts = [(operand, positive) for operand in operands]
+                if isinstance(condition, And) != positive:
                     for part in parts:
                         yield from _ways([*waiting, part], atoms, budget)
                     return
@@ -175,7 +175,7 @@ def _ways(waiting: list[tuple[Condition, bool]], atoms: tuple[Atom, ...], budget
 
 
 def _atoms(difference: Linear[str], relation: Relation) -> list[Atom]:
-    """The atoms of which one holds just if the difference compares so with 0."""
+    """Atoms, one of which holds iff the difference is in this relation to 0."""
     if relation is Relation.UNEQUAL:
         return [atom for each in (Relation.GREATER, Relation.LESS) for atom in _atoms(difference, each)]
     if relation in (Relation.LESS, Relation.AT_MOST):
@@ -186,14 +186,14 @@ def _atoms(difference: Linear[str], relation: Relation) -> list[Atom]:
 
 
 def _solution(atoms: Sequence[Atom], budget: Budget) -> dict[str, int] | None:
-    """The values with the fewest bits for which all atoms hold, or None if there are none."""
+    """The solution of all atoms with the fewest bits, or None if there is none."""
     if _box(atoms) is None:
         return None
     names = tuple(dict.fromkeys(name for atom in atoms for _, name in atom.sum.terms))
     factors = [{name: factor for factor, name in atom.sum.terms} for atom in atoms]
     columns = [[each.get(name, 0) for each in factors] for name in names]
     waiting = deque([(tuple(atom.sum.constant for atom in atoms), (0,) * len(names), 0)] if names else [])
-    met = set()
+    visited = set()
     while waiting:
         constants, values, read = waiting.popleft()
         bit, counter = divmod(read, len(names))
@@ -204,9 +204,9 @@ def _solution(atoms: Sequence[Atom], budget: Budget) -> dict[str, int] | None:
                 continue
             if all(atom.holds(constant) for atom, constant in zip(atoms, constants, strict=True)):
                 return dict(zip(names, values, strict=True))
-        if (counter, constants) in met:
+        if (counter, constants) in visited:
             continue
-        met.add((counter, constants))
+        visited.add((counter, constants))
         budget.spend(1)
         waiting.append((constants, values, read + 1))
         changed = tuple(constant + factor for constant, factor in zip(constants, columns[counter], strict=True))

@@ -1,10 +1,10 @@
-"""Counter machines as text, in files ``.cm``.
+"""Parser of counter machines, in ``.cm`` files.
 
-As in::
+Example::
 
     input a b                       # counter a starts with the number of a's, and so on
-    order                           # only words of the shape a* b*; the others are rejected
-    counters x y                    # more counters, starting at 0
+    order                           # only words of the shape a* b*; others are rejected
+    counters x y                    # work counters, starting at 0
     start q0
     accept yes
     reject no
@@ -12,17 +12,17 @@ As in::
     q0: a = 1 and b = 0 -> yes
     q0: else -> no
 
-A test is made with and, or, not, true, false and parentheses from comparisons (= != < <= > >=) of sums such as
-``2*x + y - 3``. ``else`` holds if no other test of the state does. Names with other characters than letters, digits and
-underscores are in quotes: ``'1' >= 2`` asks for the counter of the letter 1. ``machine NAME`` says what it is called.
-A line that is indented deeper goes on with the one before. A comment begins with ``#``; in the lines above the
-transitions, where it may be a letter, only at the start of a line or after two blanks.
+A test combines comparisons (= != < <= > >=) of sums such as ``2*x + y - 3`` with and, or, not, true, false and
+parentheses. ``else`` holds if no other test of the state does. Names with characters other than letters, digits and
+underscores are quoted: ``'1' >= 2`` tests the counter of the letter 1. ``machine NAME`` sets the name. A more deeply
+indented line continues the previous one. A comment begins with ``#``; in the header lines, where ``#`` may be a letter,
+only at the start of a line or after two spaces.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from functools import partial
 
 from softmachine.languages.counter.building import Builder
@@ -31,9 +31,8 @@ from softmachine.languages.counter.mistakes import explain
 from softmachine.languages.counter.printing import to_text
 from softmachine.languages.formats import Format
 from softmachine.languages.source import check_size, name_of
-from softmachine.languages.text import layout
 from softmachine.languages.text.grammar import parser
-from softmachine.languages.text.layout import QUOTED_OR_HASH, WORD, Statement, split_lines
+from softmachine.languages.text.layout import QUOTED_OR_HASH, WORD, Statement, split_lines, statements, up_to_comment
 from softmachine.languages.text.mistakes import Mistake
 from softmachine.languages.text.problems import Problem, refuse
 from softmachine.languages.text.reader import StatementReader
@@ -45,29 +44,29 @@ START = re.compile(r"^[ \t]*start[ \t]+[^\s:]", re.MULTILINE)
 TRANSITION = re.compile(r"^[ \t]*\S[^\n]*:[^\n]*(?:->|→)", re.MULTILINE)
 MANY = frozenset({"input", "counters", "accept", "reject"})
 HEADERS: Mapping[str, str] = {
-    "machine": "what the machine is called, in one word or in quotes",
+    "machine": "the name of the machine, one word or quoted",
     "input": "the letters of inputs, as in: input a b",
-    "order": "nothing: the letters of an input come in the order of the line that begins with 'input'",
-    "counters": "the names of more counters, as in: counters x y",
-    "start": "one name: the state a run starts in",
-    "accept": "the states that accept",
-    "reject": "the states that reject",
+    "order": "nothing: the letters of an input must be in the order of the line 'input'",
+    "counters": "the names of the work counters, as in: counters x y",
+    "start": "one name: the initial state",
+    "accept": "the accepting states",
+    "reject": "the rejecting states",
 }
-"""The first words of the lines above the transitions, and what follows them."""
+"""Keywords of the header lines, with descriptions of their arguments."""
 KEYWORD = re.compile(rf"\s*({'|'.join(HEADERS)})(?=\s+[^\s:]|\s*$|\s+#)")
 
 
 def looks_like(text: str) -> bool:
-    """Whether a text is meant as a counter machine, though there may be a mistake in it."""
+    """Whether a text is probably a counter machine, possibly with syntax errors."""
     return START.search(text) is not None and TRANSITION.search(text) is not None
 
 
 def parse(text: str, *, source: str = "<string>", name: str | None = None) -> CounterMachine:
-    """The machine that a text describes; all mistakes are reported at once."""
+    """Parse a machine; all errors are reported at once."""
     check_size(text, source, "a machine may have")
     lines = split_lines(text)
     reader = _Reader(source)
-    for statement in statements(lines):
+    for statement in statements(lines, keyword=_keyword, without_comment=_without_comment):
         reader.read(statement)
     reader.finish()
     refuse(reader.problems, lines)
@@ -85,22 +84,17 @@ def parse(text: str, *, source: str = "<string>", name: str | None = None) -> Co
     )
 
 
-def statements(lines: list[str]) -> Iterator[Statement]:
-    """The statements of a text."""
-    return layout.statements(lines, keyword=_keyword, without_comment=_without_comment)
-
-
 def _keyword(line: str) -> str:
     found = KEYWORD.match(line)
     return found[1] if found else ""
 
 
 def _without_comment(line: str, keyword: str) -> str:
-    return layout.up_to_comment(line, WORD if keyword else QUOTED_OR_HASH, apart=bool(keyword))
+    return up_to_comment(line, WORD if keyword else QUOTED_OR_HASH, apart=bool(keyword))
 
 
 class _Reader(StatementReader):
-    """A text on its way to a machine."""
+    """Parser state: the parts of the machine."""
 
     quoted = "a name"
 
@@ -110,21 +104,21 @@ class _Reader(StatementReader):
         self.transitions: list[Transition] = []
 
     def read(self, statement: Statement) -> None:
-        """Read a statement."""
+        """Parse a statement."""
         first, *words = statement.words()
         if first.text not in HEADERS or (words and words[0].text.startswith(":")):
             self._transition(statement)
         elif self.header(statement):
             self.headers[first.text] = tuple(self.plain(word) for word in words)
-            wanted = 0 if first.text == "order" else 1
-            if first.text not in MANY and len(words) != wanted:
-                self.report(f"{first.text!r} is followed by {HEADERS[first.text]}", first.line, first.column)
+            arity = 0 if first.text == "order" else 1
+            if first.text not in MANY and len(words) != arity:
+                self.report(f"expected after {first.text!r}: {HEADERS[first.text]}", first.line, first.column)
 
     def finish(self) -> None:
-        """Say which lines are missing."""
+        """Report missing headers."""
         for keyword in ("input", "start"):
             if keyword not in self.headers:
-                message = f"there is no line that begins with {keyword!r}; it is followed by {HEADERS[keyword]}"
+                message = f"missing line {keyword!r}; it contains {HEADERS[keyword]}"
                 self.problems.append(Problem(message, Place(self.source)))
 
     def _transition(self, statement: Statement) -> None:
@@ -134,8 +128,8 @@ class _Reader(StatementReader):
             found: Transition = parser("counter", Builder).parse(statement.text)  # type: ignore[assignment]
         except UnexpectedInput as error:
             self.unreadable(statement, partial(explain, error, statement.text))
-        except Mistake as mistake:
-            self.mistake(statement, mistake)
+        except Mistake as error:
+            self.mistake(statement, error)
         else:
             place = found.place or Place("", 1, 1)
             here = Place(self.source, statement.line + (place.line or 1) - 1, place.column)

@@ -1,4 +1,4 @@
-"""Everything that can be wrong with the definition of a counter machine."""
+"""Validation of counter machines."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ if TYPE_CHECKING:
 
 
 def problems_of(machine: CounterMachine) -> list[str]:
-    """Everything that is wrong with a definition, one sentence each."""
+    """All problems of a machine, one sentence each."""
     problems = [*_name_problems(machine), *_state_problems(machine)]
     for transition in machine.transitions:
         problems += _transition_problems(machine, transition)
-    if not problems:  # of transitions that make sense
+    if not problems:  # the analysis requires well-formed transitions
         problems += [*_overlaps(machine), *_negative(machine)]
     more = len(problems) - MOST_REPORTED
     return problems if more <= 0 else [*problems[:MOST_REPORTED], f"… and {more:,} more"]
@@ -30,12 +30,12 @@ def problems_of(machine: CounterMachine) -> list[str]:
 def _name_problems(machine: CounterMachine) -> Iterator[str]:
     for name, times in Counter(machine.counters).items():
         if times > 1:
-            yield f"counter {name!r} is listed {times} times; letters are counters, too, so call it something else"
+            yield f"counter {name!r} is listed {times} times; letters are counters, too, so rename it"
         if not name:
             yield "a counter or letter has an empty name"
     for letter in machine.alphabet:
         if letter and not is_symbol(letter):
-            yield f"letter {letter!r} has blanks in it"
+            yield f"letter {letter!r} contains whitespace"
 
 
 def _state_problems(machine: CounterMachine) -> Iterator[str]:
@@ -48,7 +48,7 @@ def _state_problems(machine: CounterMachine) -> Iterator[str]:
             yield f"state {state!r} both accepts and rejects"
     known = {*machine.accept, *machine.reject, *(transition.source for transition in machine.transitions)}
     if machine.start not in known:
-        yield f"there is no state {machine.start!r} to start in: {_NO_STATE}"
+        yield f"the initial state {machine.start!r} does not exist: {_NO_STATE}"
     for transition in machine.transitions:
         if transition.target not in known:
             yield f"{where(transition)} goes to state {transition.target!r}, which does not exist: {_NO_STATE}"
@@ -59,7 +59,7 @@ _NO_STATE = "no transition leaves it, and it neither accepts nor rejects"
 
 def _transition_problems(machine: CounterMachine, transition: Transition) -> Iterator[str]:
     if transition.source in (*machine.accept, *machine.reject):
-        yield f"{where(transition)} leaves a state in which the run has already ended; remove it"
+        yield f"{where(transition)} leaves a halting state; remove it"
     if transition.test is not None and transition.test.depth > DEEPEST:
         yield f"the test of {where(transition)}: {TOO_DEEP}"
     known = set(machine.counters)
@@ -69,7 +69,7 @@ def _transition_problems(machine: CounterMachine, transition: Transition) -> Ite
             yield f"{where(transition)} uses counter {name!r}, which does not exist (there are {counters})"
     for name, times in Counter(name for name, _ in transition.updates).items():
         if times > 1:
-            yield f"{where(transition)} changes counter {name!r} {times} times; write one change"
+            yield f"{where(transition)} changes counter {name!r} {times} times; combine the changes"
     if any(abs(change) > LARGEST_NUMBER for _, change in transition.updates):
         yield f"{where(transition)} changes a counter by more than {LARGEST_NUMBER:,}"
     if transition.test is None and next(one for one in machine.leaving(transition.source) if one.test is None) is not (
@@ -87,9 +87,9 @@ def _overlaps(machine: CounterMachine) -> Iterator[str]:
 
 def _negative(machine: CounterMachine) -> Iterator[str]:
     for transition, name in always_negative(machine):
-        yield f"{where(transition)} takes counter {name!r} below 0 whenever it applies; its test should ask for enough"
+        yield f"{where(transition)} makes counter {name!r} negative whenever it applies; require more in its test"
 
 
 def where(transition: Transition) -> str:
-    """A transition and its place, for a message."""
+    """Describe a transition with its place, for a message."""
     return f"transition {str(transition)!r}" + (f" ({transition.place})" if transition.place else "")

@@ -1,4 +1,4 @@
-"""C-RASP, with and without chain of thought: programs, their text form, what they mean, and what they are made from."""
+"""C-RASP with and without chain of thought: programs, parser, printer, semantics, and translations into it."""
 
 from softmachine.languages.crasp.core import Core, core, counted
 from softmachine.languages.crasp.evaluate import Evaluation

@@ -1,4 +1,4 @@
-"""From the parts that the grammar finds to formulas and terms. Its methods are the names in grammar.lark."""
+"""AST builder of C-RASP. Its methods are named after the rules in grammar.lark."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ if TYPE_CHECKING:
 
 
 class Builder(FormulaBuilder[Number]):
-    """Makes formulas and terms from their parts; symbols, connectives and sums are those of temporal logic."""
+    """AST builder of formulas and terms; symbols, connectives and sums are those of temporal logic."""
 
-    not_linear = ("a product of two counts is not linear", "multiply a count with a number only, as in 2*#[Q_a]")
+    not_linear = ("a product of two counts is not linear", "multiply a count by a number only, as in 2*#[Q_a]")
 
     def named_formula(self, name: Token) -> Formula:
-        """A name that is defined as a formula."""
+        """The name of a formula."""
         return NamedFormula(str(name))
 
     def comparison(self, left: Term, relation: Token, right: Term) -> Formula:
@@ -47,8 +47,8 @@ class Builder(FormulaBuilder[Number]):
         """``#[p]`` or ``#R[p]``."""
         relation = str(token[1:]) or None
         if relation is not None and relation not in RELATIONS:
-            hint = f"there is {', '.join(RELATIONS)}; a comment begins with # and a blank"
-            raise Mistake(f"there is no relation {relation!r} to count through", *place_of(token), hint)
+            hint = f"the relations are {', '.join(RELATIONS)}; a comment begins with # and a space"
+            raise Mistake(f"unknown relation {relation!r} in a count", *place_of(token), hint)
         return term(Count(of, relation))
 
     def extreme(self, word: Token, *of: Term) -> Term:
@@ -56,13 +56,13 @@ class Builder(FormulaBuilder[Number]):
         return _at(word, term((Minimum if word.type == "MIN" else Maximum)(of)))
 
     def named_term(self, name: Token) -> Term:
-        """A name that is defined as a term."""
+        """The name of a term."""
         return term(NamedTerm(str(name)))
 
 
 def _at(token: Token, made: Term) -> Term:
-    """A term that begins at a token, unless it is too deep."""
+    """Check the nesting depth of a term that begins at a token."""
     if nesting(made) > DEEPEST:
         message = f"conditional terms are nested more than {DEEPEST} deep"
-        raise Mistake(message, *place_of(token), "name parts of it")
+        raise Mistake(message, *place_of(token), "define parts of it by name")
     return made

@@ -1,10 +1,11 @@
-"""Programs without abbreviations: no names, no conditional terms, only not, and, or and comparisons of counts with 0.
+"""Desugaring of C-RASP: no names, no conditional terms, only not, and, or and comparisons of counts with 0.
 
-A comparison with a conditional term says one thing where the condition holds and another elsewhere::
+A comparison with a conditional term is split by the condition::
 
     (p ? s : t) + u >= 0    is    p and s + u >= 0 or not p and t + u >= 0
 
-min(s, t) is s <= t ? s : t, and max(s, t) is s >= t ? s : t. So several conditional terms in one comparison multiply.
+min(s, t) is s <= t ? s : t, and max(s, t) is s >= t ? s : t. So the number of cases is the product over the
+conditional terms of a comparison.
 """
 
 from __future__ import annotations
@@ -35,26 +36,27 @@ from softmachine.languages.temporal.structure import conjunction, disjunction
 from softmachine.support.errors import ConstructionError
 
 LONGEST = 256
-"""A conjunction or disjunction in brackets is not joined with the one around it if that gets more operands."""
+"""Nested conjunctions (or disjunctions) are flattened as long as the result has at most this number of operands."""
 MOST_CASES = 1024
-"""A term may not have more cases."""
+"""Maximum number of cases of a term."""
 
 Case: TypeAlias = tuple[tuple[Formula, ...], Linear[Number]]
-"""What has to be true, and the sum of counts that a term then is. Exactly one case of a term applies anywhere."""
+"""Conditions, and the linear combination of counts that a term equals under them. At every position exactly one case of
+a term applies."""
 
 
 @dataclass(frozen=True)
 class Core:
-    """A program without abbreviations.
+    """A desugared program.
 
-    Its formulas are made of `Symbol`, `Constant`, `Not`, `And`, `Or` and `Comparison`; the left side of a comparison
-    is a sum of different counts (at least one) and a constant, the right side is 0.
+    Its formulas consist of `Symbol`, `Constant`, `Not`, `And`, `Or` and `Comparison`; the left side of a comparison
+    is a linear combination of different counts (at least one) plus a constant, the right side is 0.
 
     Args:
         rules: Tokens and bodies.
-        accept: What is true at the last position of the words it accepts, if it has no rules.
-        formulas: What the names of formulas stand for.
-        terms: What the names of terms stand for, if that is one sum of counts.
+        accept: The acceptance formula, which is true at the last position of accepted words; None if there are rules.
+        formulas: Desugared formulas by name.
+        terms: Desugared terms by name, if they have a single case.
     """
 
     rules: tuple[tuple[str, Formula], ...]
@@ -64,7 +66,7 @@ class Core:
 
 
 def core(program: Program) -> Core:
-    """The same program without abbreviations.
+    """Desugar a program.
 
     Raises:
         ConstructionError: If a term has too many cases.
@@ -84,7 +86,7 @@ def core(program: Program) -> Core:
 
 
 class _Expansion:
-    """What names stand for, and what formulas become."""
+    """Environment of desugared definitions, with a memo of desugared formulas."""
 
     def __init__(self) -> None:
         self.formulas: dict[str, Formula] = {}
@@ -92,7 +94,7 @@ class _Expansion:
         self._done: dict[Formula, Formula] = {}
 
     def formula(self, formula: Formula) -> Formula:
-        """A formula without abbreviations."""
+        """Desugar a formula."""
         for part in subformulas(formula):
             if part not in self._done:
                 self._done[part] = self._expanded(part)
@@ -140,15 +142,15 @@ class _Expansion:
 
 
 def counted(comparison: Comparison) -> tuple[tuple[tuple[int, Count], ...], int]:
-    """The left side of a comparison in a core: coefficients and counts, and the constant."""
+    """The left side of a desugared comparison: coefficients with counts, and the constant."""
     terms = tuple((coefficient, number) for coefficient, number in comparison.left.terms if isinstance(number, Count))
     if len(terms) < len(comparison.left.terms) or comparison.right != Linear():
-        raise TypeError(f"{comparison} is not a comparison of a core")
+        raise TypeError(f"{comparison} is not a desugared comparison")
     return terms, comparison.left.constant
 
 
 def negation(formula: Formula) -> Formula:
-    """What is true where a formula is not, without double negations."""
+    """Negate a formula, without double negation."""
     match formula:
         case Constant(value):
             return FALSE if value else TRUE
@@ -159,13 +161,13 @@ def negation(formula: Formula) -> Formula:
 
 
 def all_of(formulas: Iterable[Formula]) -> Formula:
-    """The conjunction of formulas, where constants, repetitions and most brackets are left out."""
+    """The conjunction of formulas, simplified: without constants and duplicates, and flattened."""
     operands = _operands(formulas, And, TRUE, FALSE)
     return FALSE if FALSE in operands else conjunction(operands)
 
 
 def some_of(formulas: Iterable[Formula]) -> Formula:
-    """The disjunction of formulas, where constants, repetitions and most brackets are left out."""
+    """The disjunction of formulas, simplified: without constants and duplicates, and flattened."""
     operands = _operands(formulas, Or, FALSE, TRUE)
     return TRUE if TRUE in operands else disjunction(operands)
 
@@ -173,12 +175,12 @@ def some_of(formulas: Iterable[Formula]) -> Formula:
 def _operands(
     formulas: Iterable[Formula], kind: type[And | Or], neutral: Formula, decisive: Formula
 ) -> dict[Formula, None]:
-    """The operands of a conjunction or disjunction, each once; the decisive one alone, if it is among them."""
+    """The distinct operands of a conjunction or disjunction; the absorbing one alone, if it is among them."""
     operands: dict[Formula, None] = {}
     for formula in formulas:
         if formula == decisive:
             return {decisive: None}
-        # Names inside of names could make ever longer lists; beyond a length, brackets stay.
+        # Nested definitions could make the lists grow without bound; beyond a length, nesting is kept.
         inner = formula.operands if isinstance(formula, kind) else ()
         if inner and len(operands) + len(inner) <= LONGEST:
             operands.update(dict.fromkeys(inner))
@@ -188,7 +190,7 @@ def _operands(
 
 
 def _against_zero(total: Linear[Number], relation: Relation) -> Formula:
-    """The comparison of a sum with 0; a constant, if there is nothing to count."""
+    """The comparison of a linear expression with 0; a constant if it has no counts."""
     merged = total.merged()
     if not merged.terms:
         return TRUE if relation.holds(merged.constant, 0) else FALSE
@@ -196,7 +198,7 @@ def _against_zero(total: Linear[Number], relation: Relation) -> Formula:
 
 
 def _sum(summands: list[tuple[int, list[Case]]]) -> list[Case]:
-    """The cases of a sum: one of each summand, where these do not contradict each other."""
+    """The cases of a sum: all combinations of cases of the summands that are not contradictory."""
     results: list[Case] = [((), Linear())]
     for coefficient, cases in summands:
         joined = (
@@ -208,17 +210,17 @@ def _sum(summands: list[tuple[int, list[Case]]]) -> list[Case]:
 
 
 def _possible(conditions: tuple[Formula, ...]) -> bool:
-    """Whether conditions do not plainly contradict each other."""
+    """Whether conditions are free of syntactic contradictions."""
     known = set(conditions)
     return FALSE not in known and not any(negation(condition) in known for condition in conditions)
 
 
 def _few(cases: list[Case]) -> list[Case]:
-    """Cases that are not too many."""
+    """Check the number of cases."""
     if len(cases) > MOST_CASES:
         raise ConstructionError(
             f"a term with conditions, minima or maxima has more than {MOST_CASES:,} cases",
-            hint="compare fewer such terms at once",
+            hint="use fewer such terms in one comparison",
         )
     return cases
 
@@ -234,7 +236,7 @@ def _choice(condition: Formula, then: list[Case], otherwise: list[Case]) -> list
 
 
 def _extreme(one: list[Case], relation: Relation, two: list[Case]) -> list[Case]:
-    """The cases of the smaller (at most) or the larger (at least) of two terms."""
+    """The cases of the minimum (``<=``) or the maximum (``>=``) of two terms."""
     results: list[Case] = []
     for (first, left), (second, right) in product(one, two):
         results += [

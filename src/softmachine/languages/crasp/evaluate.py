@@ -1,7 +1,7 @@
-"""The reference evaluator: what programs mean, straight from the definitions.
+"""Reference interpreter of C-RASP, directly after the definitions.
 
-A count at position i looks at all positions up to i again, so a chain of thought of n tokens takes about n² steps.
-`softmachine.languages.crasp.incremental` is the fast one; the tests hold it to this one.
+A count at position i is computed from all positions up to i, so a chain of thought of n tokens takes O(n²) steps.
+`softmachine.languages.crasp.incremental` is the fast interpreter; the tests compare the two.
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ from softmachine.support.errors import StuckError
 
 
 class Evaluation:
-    """The value of every formula and term of a program, at every position of a growing sequence of tokens.
+    """The values of all formulas and terms of a program at every position of a growing sequence of tokens.
 
-    Position 0 is the place before the first token: no symbol is there, and every count is 0.
+    Position 0 is before the first token: it has no symbol, and every count is 0.
     """
 
     def __init__(self, program: Program, tokens: Iterable[str] = ()) -> None:
         self.program = program
         self.tokens: list[str] = []
-        # Each after those it needs.
+        # In topological order.
         self._formulas = dict.fromkeys(formula for body in program.bodies for formula in formulas_of(body))
         self._values: dict[Formula, list[bool]] = {formula: [] for formula in self._formulas}
         self._numbers: dict[tuple[Number, int], int] = {}
@@ -35,7 +35,7 @@ class Evaluation:
             self.append(token)
 
     def append(self, token: str) -> None:
-        """Let a token follow."""
+        """Append a token."""
         self.tokens.append(token)
         self._evaluate()
 
@@ -44,15 +44,15 @@ class Evaluation:
         return self._values[formula][position]
 
     def value(self, name: str, position: int) -> bool | int:
-        """What a name stands for at a position."""
+        """The value of a named formula or term at a position."""
         body = self.program[name]
         return self._total(body, position) if isinstance(body, Linear) else self.holds(body, position)
 
     def next_token(self) -> str:
-        """The head of the first rule whose body holds at the last position.
+        """The token of the first rule whose body holds at the last position.
 
         Raises:
-            StuckError: If there is none.
+            StuckError: If no rule applies.
         """
         for rule in self.program.rules:
             if self.holds(rule.body):
@@ -60,7 +60,7 @@ class Evaluation:
         raise stuck(self.program, len(self.tokens), self.tokens[-1] if self.tokens else None)
 
     def _evaluate(self) -> None:
-        """Find all values at the last position."""
+        """Compute all values at the last position."""
         position = len(self.tokens)
         self._numbers.clear()
         for formula in self._formulas:
@@ -119,7 +119,7 @@ class Evaluation:
 
 
 def generate(program: Program, word: str | Iterable[str]) -> Iterator[str]:
-    """The chain of thought of a program on a word, token after token; it ends with ACC or REJ, or not at all.
+    """Generate the chain of thought of a program on a word; it ends with ACC or REJ, or is infinite.
 
     Raises:
         InputError: If a symbol is not in the alphabet.
@@ -134,16 +134,16 @@ def generate(program: Program, word: str | Iterable[str]) -> Iterator[str]:
 
 
 def satisfies(program: Program, word: str | Iterable[str]) -> bool:
-    """Whether the formula that a program without rules ends with is true at the last position of a word."""
+    """Whether the acceptance formula of a program without rules is true at the last position of a word."""
     if program.accept is None:
         raise TypeError(f"{program.name} has rules")
     return Evaluation(program, program.word(word)).holds(program.accept)
 
 
 def stuck(program: Program, position: int, token: str | None) -> StuckError:
-    """The error of a run that no rule continues."""
+    """The error of a run in which no rule applies."""
     where = f"at position {position}, after {token!r}" if token is not None else "on the empty word"
     return StuckError(
-        f"C-RASP program {program.name!r} is stuck {where}: no rule's body holds there",
-        hint="a last rule with the body true catches what is left, as in: REJ <- true",
+        f"C-RASP program {program.name!r} is stuck {where}: no rule applies",
+        hint="add a last rule with the body true, as in: REJ <- true",
     )

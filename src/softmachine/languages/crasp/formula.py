@@ -1,4 +1,4 @@
-"""Formulas of C-RASP, as immutable data.
+"""Formulas of C-RASP as immutable data.
 
 A formula is true or false at every position 1 … n of a sequence of tokens, and only the past is visible. Symbols and
 Boolean connectives are those of temporal logic; C-RASP adds comparisons of terms, and names. It is the counting part
@@ -23,7 +23,7 @@ Shape: TypeAlias = tuple[object, ...]
 
 @dataclass(frozen=True, eq=False, repr=False)
 class NamedFormula(Formula):
-    """The name of a formula that is defined before."""
+    """Reference to a formula defined earlier."""
 
     name: str
 
@@ -32,7 +32,7 @@ class NamedFormula(Formula):
 
 
 class Comparison(LinearComparison[Number]):
-    """``2*#[φ] - P + 3 <= 5``: two terms compare so."""
+    """``2*#[φ] - P + 3 <= 5``: comparison of two terms."""
 
     def largest(self, side: Term) -> int:
         return largest_number(side)
@@ -43,7 +43,7 @@ class Comparison(LinearComparison[Number]):
 
     @property
     def label(self) -> tuple[object, ...]:
-        """The relation, and what the terms are apart from their formulas."""
+        """The relation and both terms, without the formulas in them."""
         return (self.relation, _shape(self.left), _shape(self.right))
 
     def side_text(self, side: Term, writer: Writer) -> str:
@@ -61,6 +61,6 @@ def _shape_of(number: Number) -> Shape:
 
 
 def compare(left: Term | int, relation: str, right: Term | int) -> Comparison:
-    """A comparison, as in ``compare(term(Count(Symbol("a"))), ">=", 2)``."""
+    """Build a comparison, as in ``compare(term(Count(Symbol("a"))), ">=", 2)``."""
     sides = (Linear[Number]((), side) if isinstance(side, int) else side for side in (left, right))
     return Comparison(next(sides), Relation(relation), next(sides))

@@ -1,15 +1,15 @@
-"""From counter machines to C-RASP with chain of thought.
+"""Translation of counter machines to C-RASP with chain of thought.
 
-The tokens of the chain of thought are the machine's transitions: to write one is to take it. Nothing else needs to be
-stored, since every counter can be counted from the tokens so far ("Softmax Transformers are Turing-Complete", Section
-3)::
+The tokens of the chain of thought are the transitions that the machine takes. No other state is needed, because the
+value of every counter is a linear combination of counts of tokens ("Softmax Transformers are Turing-Complete",
+Section 3)::
 
-    x = (number of letters x) + Σ_ρ (what ρ adds to x) · #[Q_ρ]
+    x = (number of letters x) + Σ_ρ (change of x by ρ) · #[Q_ρ]
 
-The machine sees how often each letter occurs, so the languages are permutation-invariant, unary if there is one letter,
-or letter-bounded, a₁* … aₘ*, if the machine asks for letters in order. One token a step, and one for the verdict; the
-program has a name for every counter and every state, and one rule for every transition and halting state. It counts
-single tokens only; just to see whether letters are in order a count is inside of another one.
+The machine depends only on the number of occurrences of each letter, so the languages are permutation-invariant, unary
+if there is one letter, or letter-bounded, a₁* … aₘ*, if the machine has ``order``. The run has one token per step, and
+one for the verdict; the program has one name per counter and state, and one rule per transition and halting state. It
+counts single tokens only, except for the check of the order of letters, which nests two counts.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ VERDICTS = {Verdict.ACCEPT: ACCEPT, Verdict.REJECT: REJECT}
 
 
 def counter_program(machine: CounterMachine) -> Program:
-    """The program that writes the transitions of a machine on an input, and then the verdict.
+    """Build the program that generates the transitions of a machine on an input, and then the verdict.
 
-    On an input where the machine gets stuck, the program does so too. Where the machine would take a counter below 0,
-    which is an error of the machine, the program just goes on.
+    On an input where the machine gets stuck, so does the program. Where the machine would make a counter negative,
+    which is an error of the machine, the program continues.
     """
     tokens = transition_tokens(machine)
     names = Names()
@@ -50,10 +50,10 @@ def counter_program(machine: CounterMachine) -> Program:
 
 
 def transition_tokens(machine: CounterMachine, taken: Collection[str] = ()) -> dict[str, Transition]:
-    """The tokens that stand for the transitions of a machine, in their order.
+    """The tokens of the transitions of a machine, in order.
 
-    A transition is called by the state it leaves, with a number if there are several. Those of states that no
-    transitions lead to, or that halt, have none.
+    A token is named after the source state, with a number if the state has several transitions. Transitions from
+    unreachable or halting states have no token.
     """
     reached = _reached(machine)
     tokens: dict[str, Transition] = {}
@@ -70,7 +70,7 @@ def transition_tokens(machine: CounterMachine, taken: Collection[str] = ()) -> d
 
 
 def _reached(machine: CounterMachine) -> set[str]:
-    """The states that transitions lead to from the start, whatever their tests are."""
+    """The states reachable from the start in the transition graph, ignoring tests."""
     reached: set[str] = set()
     waiting = [machine.start]
     while waiting:
@@ -83,13 +83,13 @@ def _reached(machine: CounterMachine) -> set[str]:
 
 
 class Names:
-    """Names for definitions, each given once."""
+    """Generator of unique names for definitions."""
 
     def __init__(self) -> None:
         self._used = set(RESERVED)
 
     def __call__(self, wish: str) -> str:
-        """A name that is like this one."""
+        """An unused identifier close to the given name."""
         plain = re.sub(r"\W", "_", wish)
         if not re.match(r"[^\W\d]", plain) or plain.startswith("Q_"):
             plain = f"_{plain}"
@@ -98,12 +98,12 @@ class Names:
 
 @dataclass(frozen=True)
 class Simulation:
-    """A counter machine at work inside a program.
+    """The part of a program that simulates a counter machine.
 
     Args:
-        definitions: The counters, and for every state the transitions that lead to it.
-        rules: One for each transition, and those of the verdicts.
-        begins: Where the machine starts, with a name if it is no single token.
+        definitions: One term per counter, and one formula per state: the last transition leads to it.
+        rules: One rule per transition, and the rules of the verdicts.
+        begins: The formula that is true where the simulation starts; a name unless it is a single token.
     """
 
     definitions: tuple[Definition, ...]
@@ -119,14 +119,14 @@ def simulation(
     initial: Mapping[str, Term],
     begins: Formula,
 ) -> Simulation:
-    """The definitions and rules that let a machine run.
+    """Build the definitions and rules that simulate a machine.
 
     Args:
         machine: The machine.
-        tokens: What its transitions are called.
-        names: Names for definitions.
-        initial: What the counters start with, 0 if it is not said.
-        begins: What is true at the position after which the machine starts, and after none of the tokens.
+        tokens: The tokens of its transitions.
+        names: Generator of names for definitions.
+        initial: Initial values of counters; 0 by default.
+        begins: A formula that is true at the position after which the machine starts, and false at all tokens.
     """
     counters = {counter: names(counter) for counter in machine.counters}
     definitions = [
@@ -150,7 +150,7 @@ def simulation(
             rules.append(Rule(VERDICTS[verdict], here))
             continue
         leaving = [(token, transition) for token, transition in tokens.items() if transition.source == state]
-        # What is left to `else` needs no test where its rule is the last one.
+        # The rule of `else` comes last, so it needs no test.
         for token, transition in sorted(leaving, key=lambda entry: entry[1].test is None):
             guard = TRUE if transition.test is None else condition_formula(transition.test, counters)
             rules.append(Rule(token, here if guard == TRUE else And((here, *_operands(guard)))))
@@ -158,7 +158,7 @@ def simulation(
 
 
 def condition_formula(condition: Condition, counters: Mapping[str, str]) -> Formula:
-    """A condition on counters as a formula, given the names of the terms that count them."""
+    """Translate a condition on counters to a formula, given the names of the terms of the counters."""
     match condition:
         case CounterComparison(left, relation, right):
             return Comparison(_term(left, counters), relation, _term(right, counters))
@@ -178,7 +178,7 @@ def _term(linear: Linear[str], counters: Mapping[str, str]) -> Term:
 
 
 def _value(counter: str, initial: Term, tokens: Mapping[str, Transition]) -> Term:
-    """The value of a counter: the initial one and what the transitions so far have added."""
+    """The term of a counter: its initial value plus the changes by the transitions taken."""
     by_change: dict[int, list[str]] = {}
     for token, transition in tokens.items():
         change = dict(transition.updates).get(counter, 0)
@@ -191,7 +191,7 @@ def _value(counter: str, initial: Term, tokens: Mapping[str, Transition]) -> Ter
 
 
 def _shape(alphabet: tuple[str, ...]) -> Formula:
-    """The letters come in this order: nowhere does one stand after a later one."""
+    """The formula that the letters are in this order: no letter follows a later one."""
     misplaced: list[Formula] = []
     for index, letter in enumerate(alphabet[:-1]):
         later = Count(disjunction(Symbol(other) for other in alphabet[index + 1 :]))
@@ -204,7 +204,7 @@ def _operands(formula: Formula) -> tuple[Formula, ...]:
 
 
 def unique(name: str, used: set[str]) -> str:
-    """The name, longer if it is used; from now on it is."""
+    """Make a name unique by appending underscores, and add it to the used names."""
     while name in used:
         name += "_"
     used.add(name)

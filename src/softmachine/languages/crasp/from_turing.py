@@ -1,8 +1,8 @@
-"""From Turing machines to C-RASP with chain of thought, through counter machines.
+"""Translation of Turing machines to C-RASP with chain of thought, via counter machines.
 
-Words of the shape a₁* … aₘ* need only be counted; arbitrary words are written as numbers first, by the relative
-encoding. Both are as long as what a counter machine takes for the run (see
-`softmachine.languages.counter.from_turing`), which is exponential in the space that the Turing machine uses.
+Words of the shape a₁* … aₘ* are given by the counts of their letters; arbitrary words are first encoded as numbers, by
+the relative encoding. The chain of thought is as long as the run of the counter machine (see
+`softmachine.languages.counter.from_turing`), which is exponential in the space of the Turing machine.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from softmachine.support.errors import ConstructionError
 
 
 def bounded_program(machine: TuringMachine) -> Program:
-    """The program that does with words a₁^n₁ … aₘ^nₘ what a Turing machine does; other words are rejected.
+    """Build the program that simulates a Turing machine on words a₁^n₁ … aₘ^nₘ and rejects all other words.
 
     Raises:
         ConstructionError: If the machine has more than one tape, or no input alphabet.
@@ -26,7 +26,7 @@ def bounded_program(machine: TuringMachine) -> Program:
 
 
 def turing_program(machine: TuringMachine) -> Program:
-    """The program that does with a word, by the relative encoding, what a Turing machine does with it.
+    """Build the program that simulates a Turing machine on arbitrary words, by the relative encoding.
 
     Raises:
         ConstructionError: If the machine has more than one tape, or no input alphabet.
@@ -35,10 +35,10 @@ def turing_program(machine: TuringMachine) -> Program:
 
 
 def _with_letters(machine: TuringMachine) -> TuringMachine:
-    """The machine, if it has letters: C-RASP counts them, and a program without any is not valid."""
+    """Check that the input alphabet is not empty, which C-RASP requires."""
     if not machine.alphabet:
         raise ConstructionError(
             f"{machine.name!r} has no input alphabet, but C-RASP counts letters",
-            hint="name one of its symbols as a letter, even if no input has it; or take a theorem that does not count",
+            hint="declare one of its symbols as a letter, even if no input has it; or choose a theorem without C-RASP",
         )
     return machine

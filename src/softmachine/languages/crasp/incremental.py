@@ -1,4 +1,4 @@
-"""The fast evaluator: a chain of thought with running counts, where a token costs the same however many came before."""
+"""Streaming interpreter of C-RASP with running counts: constant time per token."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ VERDICTS = {ACCEPT: "accept", REJECT: "reject"}
 
 @dataclass(frozen=True)
 class Result:
-    """What a program made of a word.
+    """The result of a run.
 
     Args:
         program: The program.
         word: The word.
-        tokens: The chain of thought, with the verdict; empty for a program without rules.
-        verdict: "accept" or "reject"; None if the run was cut short.
+        tokens: The chain of thought, including the verdict; empty for a program without rules.
+        verdict: "accept" or "reject"; None if the token limit was reached.
     """
 
     program: Program
@@ -48,23 +48,23 @@ class Counting:
         self.token = START
         self.sums = [0] * reactions.sums
         self._related = [0] * len(reactions.related)
-        # The values at the positions that rows reach. Position 0 is nobody's past.
+        # The values at the positions that rows of R contain. Position 0 is in no row.
         self._memories: dict[int, list[bool]] = defaultdict(lambda: [False])
 
     def copy(self) -> Counting:
-        """The same counts, which go on by themselves.
+        """An independent copy.
 
         Raises:
-            UsageError: If the program counts through R: it would have to remember all positions.
+            UsageError: If the program counts through R, which depends on positions.
         """
         if self.reactions.related:
-            raise UsageError("a program that counts through R remembers positions, not only counts")
+            raise UsageError("cannot copy the state of a program that counts through R: it depends on positions")
         other = Counting(self.reactions)
         other.position, other.token, other.sums = self.position, self.token, list(self.sums)
         return other
 
     def append(self, token: int) -> None:
-        """Let a token follow."""
+        """Append a token."""
         self.position += 1
         self.token = token
         reaction = self.reactions[token]
@@ -84,11 +84,11 @@ class Counting:
         self._look_up(reaction.related)
 
     def next_token(self) -> int:
-        """The number of the token that comes next; `STUCK` if no rule applies."""
+        """The index of the next token; `STUCK` if no rule applies."""
         return self.reactions[self.token].follows.outcome(self.sums)
 
     def _look_up(self, related: tuple[int, ...]) -> None:
-        """Bring some counts through R up to date."""
+        """Update these counts through R."""
         if not related:
             return
         positions = row(self.position)
@@ -102,7 +102,7 @@ class Counting:
 
 
 def generate(program: Program, word: str | Iterable[str]) -> Iterator[str]:
-    """The chain of thought of a program on a word, token after token; it ends with ACC or REJ, or not at all.
+    """Generate the chain of thought of a program on a word; it ends with ACC or REJ, or is infinite.
 
     Raises:
         InputError: If a symbol is not in the alphabet.
@@ -112,12 +112,12 @@ def generate(program: Program, word: str | Iterable[str]) -> Iterator[str]:
     """
     symbols = program.word(word)
     if not program.rules:
-        raise UsageError(f"{program.name!r} has no rules, so it writes no chain of thought")
+        raise UsageError(f"{program.name!r} has no rules, so it has no chain of thought")
     return thoughts(program, _read(program, symbols))
 
 
 def thoughts(program: Program, counting: Counting) -> Iterator[str]:
-    """What a program says from some counts on, token after token; a program without rules says its verdict.
+    """Generate the tokens of a program from a state; for a program without rules, only the verdict.
 
     Raises:
         StuckError: If no rule applies.
@@ -136,7 +136,7 @@ def thoughts(program: Program, counting: Counting) -> Iterator[str]:
 
 
 def run(program: Program, word: str | Iterable[str], *, max_tokens: int = MAX_TOKENS) -> Result:
-    """What a program makes of a word: its chain of thought, or the truth of its formula at the last position.
+    """Run a program on a word: its chain of thought, or the value of its acceptance formula at the last position.
 
     Raises:
         InputError: If a symbol is not in the alphabet.
@@ -152,7 +152,7 @@ def run(program: Program, word: str | Iterable[str], *, max_tokens: int = MAX_TO
 
 
 def prefixes(program: Program, word: str | Iterable[str]) -> Iterator[bool]:
-    """Whether the formula that a program without rules ends with is true after each prefix, the empty one first.
+    """The value of the acceptance formula of a program without rules after each prefix, the empty one first.
 
     Raises:
         InputError: If a symbol is not in the alphabet.
@@ -167,7 +167,7 @@ def prefixes(program: Program, word: str | Iterable[str]) -> Iterator[bool]:
 
 
 def _read(program: Program, symbols: Iterable[str]) -> Counting:
-    """The counts after a word."""
+    """The state after a word."""
     counting = Counting(prepared(program))
     for symbol in symbols:
         counting.append(counting.reactions.number[symbol])

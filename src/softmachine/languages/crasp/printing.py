@@ -1,4 +1,4 @@
-"""C-RASP as text, the form that ``syntax.parse`` reads; and as HTML tables for notebooks."""
+"""Printer of C-RASP programs: text, and HTML tables for notebooks."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ WIDEST_HEAD = 16
 
 
 def to_text(program: Program) -> str:
-    """A program as text. Reading it gives the same program back."""
+    """Format a program. `parse` is the inverse."""
     names = (entry.name for entry in program.definitions)
     width = min(
         WIDEST_HEAD, max((len(head) for head in (*names, *(_token(rule.token) for rule in program.rules))), default=0)
@@ -36,7 +36,7 @@ def to_text(program: Program) -> str:
 
 
 def body_text(body: Formula | Term) -> str:
-    """A formula or a term as text."""
+    """Format a formula or a term."""
     if not isinstance(body, Linear):
         return str(body)
     writer = Writer(ASCII)
@@ -47,7 +47,7 @@ def body_text(body: Formula | Term) -> str:
 
 
 def write_term(term: Term, writer: Writer) -> str:
-    """A term as text, whose formulas are written already."""
+    """Format a term whose formulas have been written already."""
     return linear_text(term, lambda number: _number(number, writer))
 
 
@@ -67,12 +67,12 @@ def _number(number: Number, writer: Writer) -> str:
 
 
 def _token(token: str) -> str:
-    """A token as a line has it: as it is, or in quotes."""
+    """Format a token, in quotes if necessary."""
     return token if re.fullmatch(r"\w+", token) else quoted(token)
 
 
 def program_table(program: Program) -> str:
-    """The definitions, rules and what is accepted, one a row."""
+    """HTML table of the definitions, rules and acceptance formula, one per row."""
     rows = [(entry.name, ":=", body_text(entry.body)) for entry in program.definitions]
     rows += [(rule.token, "←", body_text(rule.body)) for rule in program.rules]
     if program.accept is not None:

@@ -1,8 +1,8 @@
-"""C-RASP programs, as immutable, validated data.
+"""C-RASP programs as immutable, validated data.
 
-A program names terms and formulas, one after the other. It either ends with a formula, and accepts the words at whose
-last position this is true; or it has rules, and writes a chain of thought: at the last position of the tokens so far,
-the first rule whose body is true says which token comes next.
+A program is a sequence of definitions of terms and formulas. It either ends with an acceptance formula, and accepts the
+words at whose last position it is true; or it has rules, and generates a chain of thought: the first rule whose body is
+true at the last position determines the next token.
 """
 
 from __future__ import annotations
@@ -28,16 +28,16 @@ from softmachine.support.text import many
 ACCEPT, REJECT = "ACC", "REJ"
 """The tokens that end a run."""
 DEEPEST = 200
-"""Operators nested in one another."""
+"""Maximum nesting depth of operators."""
 NAME = re.compile(r"[^\W\d]\w*")
 RESERVED = frozenset({"true", "false", "not", "and", "or", "min", "max", "program", "alphabet", "accept"})
-"""Words of the language."""
+"""Keywords."""
 OPERATORS = (Symbol, Constant, Not, And, Or, Implies, Iff, Comparison, NamedFormula)
 
 
 @dataclass(frozen=True)
 class Definition:
-    """``name := body``: a formula or a term that later lines may use."""
+    """``name := body``: definition of a formula or a term."""
 
     name: str
     body: Formula | Term
@@ -46,7 +46,7 @@ class Definition:
 
 @dataclass(frozen=True)
 class Rule:
-    """``token <- body``: if the body is true at the last position, and that of no rule before, the token comes next."""
+    """``token <- body``: the first rule whose body is true at the last position determines the next token."""
 
     token: str
     body: Formula
@@ -57,18 +57,18 @@ class Rule:
 class Program(OfWords):
     """A C-RASP program. All problems are reported at once.
 
-    Positions are 1 … n over the input and the tokens that follow it. Where there is no token yet, before the first
-    position, no symbol is there and every count is 0; that is where the empty word is judged.
+    Positions are 1 … n over the input and the generated tokens. At position 0, before the first token, there is no
+    symbol and every count is 0; the empty word is evaluated there.
 
     Args:
-        name: What people call it.
-        alphabet: The letters an input may have.
-        definitions: Named formulas and terms, each made of those before it.
-        rules: The rules of the chain of thought, in order; none if it only accepts.
-        accept: What is true at the last position of the words it accepts; None if it has rules.
-        place: Where it comes from, if it comes from a text,
-        accept_place: where what is accepted stands there, and
-        lines: the text, for messages.
+        name: Name of the program.
+        alphabet: The input alphabet.
+        definitions: Definitions of formulas and terms, which may use earlier ones.
+        rules: The rules of the chain of thought, in order; empty if there is an acceptance formula.
+        accept: The acceptance formula, true at the last position of accepted words; None if there are rules.
+        place: Origin of the text, if the program was parsed.
+        accept_place: Place of the acceptance formula in the text.
+        lines: The lines of the text, for messages.
     """
 
     language: ClassVar[str] = "crasp"
@@ -91,29 +91,29 @@ class Program(OfWords):
 
     @cached_property
     def tokens(self) -> tuple[str, ...]:
-        """The letters, and the heads of the rules that are no letters."""
+        """The letters, followed by the other tokens of the rules."""
         return tuple(dict.fromkeys((*self.alphabet, *(rule.token for rule in self.rules))))
 
     @property
     def thinks(self) -> bool:
-        """Whether it writes a chain of thought."""
+        """Whether the program generates a chain of thought."""
         return bool(self.rules)
 
     @property
     def bodies(self) -> tuple[Formula | Term, ...]:
-        """What its lines say, in their order."""
+        """The bodies of the definitions and rules, and the acceptance formula, in order."""
         accepted = () if self.accept is None else (self.accept,)
         return (*(entry.body for entry in self.definitions), *(rule.body for rule in self.rules), *accepted)
 
     @cached_property
     def relations(self) -> tuple[str, ...]:
-        """The relations that it counts through."""
+        """The relations used in counts."""
         terms = (term for body in self.bodies for term in _terms_of(body))
         counts = (number for term in terms for number in numbers_in(term) if isinstance(number, Count))
         return tuple(dict.fromkeys(count.relation for count in counts if count.relation is not None))
 
     def __getitem__(self, name: str) -> Formula | Term:
-        """What a name stands for."""
+        """The body of a definition."""
         return self._bodies[name]
 
     @cached_property
@@ -121,7 +121,7 @@ class Program(OfWords):
         return {definition.name: definition.body for definition in self.definitions}
 
     def spell(self, tokens: Iterable[str]) -> str:
-        """Tokens as text: joined if all that there are have one character, with blanks between otherwise."""
+        """Format tokens: concatenated if all tokens of the program are single characters, else separated by spaces."""
         return spelled(tokens, self.tokens)
 
     def __str__(self) -> str:
@@ -134,7 +134,7 @@ class Program(OfWords):
 
 
 def _terms_of(body: Formula | Term) -> Iterator[Term]:
-    """Every term of a body that is not part of another one, apart from those in formulas that are counted in it."""
+    """The body itself if it is a term, and both sides of every comparison in it."""
     if isinstance(body, Linear):
         yield body
     for part in formulas_of(body):
@@ -144,7 +144,7 @@ def _terms_of(body: Formula | Term) -> Iterator[Term]:
 
 
 def formulas_of(body: Formula | Term) -> tuple[Formula, ...]:
-    """All formulas in a body, each once and after its parts."""
+    """All formulas in a body in topological order, parts first, without repetition."""
     roots = formulas_in(body) if isinstance(body, Linear) else (body,)
     return subformulas(*roots)
 
@@ -156,7 +156,7 @@ def check(
     accept: Formula | None,
     accept_place: Place | None,
 ) -> list[Problem]:
-    """Everything that is wrong with a program."""
+    """All problems of a program."""
     problems = list(_alphabet_problems(alphabet))
     tokens = frozenset((*alphabet, *(rule.token for rule in rules)))
     known: dict[str, Formula | Term] = {}
@@ -177,30 +177,31 @@ def check(
     if accept is not None:
         problems += (Problem(f"accept: {problem}", accept_place) for problem in _body_problems(accept, known, tokens))
     if accept is not None and rules:
-        problems.append(Problem("it has rules and ends with accept; leave out one of both", accept_place))
+        problems.append(Problem("it has both rules and accept; remove one of them", accept_place))
     if accept is None and not rules:
-        problems.append(Problem("it says nothing; end with rules like ACC <- #[Q_a] = 0, or with: accept #[Q_a] = 0"))
+        examples = "ACC <- #[Q_a] = 0, or with: accept #[Q_a] = 0"
+        problems.append(Problem(f"it has neither rules nor accept; end with rules such as {examples}"))
     return problems
 
 
 def _alphabet_problems(alphabet: tuple[str, ...]) -> Iterator[Problem]:
     if not alphabet:
-        yield Problem("it has no alphabet; write a line like: alphabet a b")
+        yield Problem("it has no alphabet; add a line such as: alphabet a b")
     for letter, times in Counter(alphabet).items():
         if not letter:
             yield Problem("the alphabet has an empty symbol; a symbol has at least one character")
         if times > 1:
             yield Problem(f"letter {letter!r} is listed {times} times in the alphabet")
         if letter in (ACCEPT, REJECT):
-            yield Problem(f"{letter} ends a run, so it is no letter; call the letter something else")
+            yield Problem(f"{letter} ends a run, so it cannot be a letter; rename the letter")
 
 
 def _name_problems(definition: Definition, known: dict[str, Formula | Term]) -> Iterator[Problem]:
     name = definition.name
     if name in RESERVED:
-        yield Problem(f"{name!r} is a word of the language; choose another name", definition.place)
+        yield Problem(f"{name!r} is a keyword; choose another name", definition.place)
     elif not NAME.fullmatch(name) or name.startswith("Q_"):
-        yield Problem(f"{name!r} is not a name; use letters, digits and _, and not Q_ at the start", definition.place)
+        yield Problem(f"{name!r} is not a valid name; use letters, digits and _, and no prefix Q_", definition.place)
     if name in known:
         yield Problem(f"{name!r} is defined twice; give the second one another name", definition.place)
 
@@ -208,12 +209,12 @@ def _name_problems(definition: Definition, known: dict[str, Formula | Term]) -> 
 def _body_problems(body: Formula | Term, known: dict[str, Formula | Term], tokens: frozenset[str]) -> Iterator[str]:
     formulas = formulas_of(body)
     if formulas and max(part.depth for part in formulas) > DEEPEST:
-        yield f"it is nested more than {DEEPEST} deep; name parts of it"
+        yield f"it is nested more than {DEEPEST} deep; define parts of it by name"
     for part in formulas:
         if not isinstance(part, OPERATORS):
             yield f"C-RASP has no {type(part).__name__}, only not, and, or, ->, <-> and comparisons of counts"
         elif isinstance(part, Symbol) and part.symbol not in tokens:
-            yield f"{part.symbol!r} is neither a letter nor the head of a rule"
+            yield f"{part.symbol!r} is neither a letter nor the token of a rule"
         elif isinstance(part, NamedFormula) and not isinstance(known.get(part.name), Formula):
             yield _misnamed(part.name, "formula", known)
     terms = tuple(_terms_of(body))
@@ -221,14 +222,14 @@ def _body_problems(body: Formula | Term, known: dict[str, Formula | Term], token
         if isinstance(number, NamedTerm) and not isinstance(known.get(number.name), Linear):
             yield _misnamed(number.name, "term", known)
         if isinstance(number, Count) and number.relation is not None and number.relation not in RELATIONS:
-            yield f"there is no relation {number.relation!r}; there is {', '.join(RELATIONS)}"
+            yield f"unknown relation {number.relation!r}; the relations are {', '.join(RELATIONS)}"
     if any(nesting(each) > DEEPEST for each in terms):
-        yield f"its conditional terms are nested more than {DEEPEST} deep; name parts of it"
+        yield f"its conditional terms are nested more than {DEEPEST} deep; define parts of it by name"
     if any(largest_number(each) > LARGEST_NUMBER for each in terms):
-        yield "it has a number larger than 10^18, the largest there is"
+        yield "it has a number larger than 10^18, the maximum"
 
 
-def _misnamed(name: str, wanted: str, known: dict[str, Formula | Term]) -> str:
+def _misnamed(name: str, expected: str, known: dict[str, Formula | Term]) -> str:
     if name in known:
-        return f"{name!r} is a {'formula' if wanted == 'term' else 'term'}, and a {wanted} is needed"
-    return f"{name!r} is not defined before"
+        return f"{name!r} is a {'formula' if expected == 'term' else 'term'}; expected a {expected}"
+    return f"{name!r} is not defined before its use"

@@ -1,10 +1,10 @@
-"""Programs prepared for running: what a token does to the counts, and what follows it.
+"""Transition tables of C-RASP programs: the effect of each token on the counts, and the decision of the next token.
 
-Counts are kept as running sums. The left sides of all comparisons become *sums*, one number each: a token adds to it
-what all counts of formulas about single tokens add, at once. (A counter machine's counter is such a sum.) Other
-formulas under a count are *tracked*: evaluated at every position. A count through R looks up the positions of its row
-among the values that are remembered, so what it counts is tracked, too, as far as rows reach. A rule is looked at only
-after tokens that its body allows.
+The left sides of all comparisons are running *sums*, one number each. A token changes a sum by the total contribution
+of all counts of formulas about single tokens. (A counter of a counter machine is such a sum.) Other counted formulas
+are *tracked*: evaluated at every position. A count through R reads stored values at the positions of its row, so its
+formula is tracked, too, up to the last position in any row. A rule is tested only after the tokens that its body
+allows.
 """
 
 from __future__ import annotations
@@ -23,23 +23,23 @@ from softmachine.languages.decisions import Compared, Decision, decide
 from softmachine.languages.temporal.formula import TRUE, And, Constant, Formula, Not, Or, Symbol, subformulas
 
 START = 0
-"""The number of the place before the first token, as if it were a token."""
+"""Index of position 0, before the first token, as if it were a token."""
 STUCK = 0
-"""The outcome of a decision if no rule applies."""
+"""Outcome of the decision if no rule applies."""
 
 Changes: TypeAlias = tuple[tuple[int, int], ...]
-"""Numbers of sums, and what is added to each."""
+"""Indices of sums, with the change of each."""
 
 
 @dataclass(frozen=True)
 class Tracked:
-    """A formula under a count to be evaluated when a token has come.
+    """A counted formula that is evaluated after a token.
 
     Args:
-        related: The numbers of the counts through R to look up first.
-        decision: Whether it is true: outcome 1 or 0.
-        adds: What it adds to sums where it is true.
-        memory: Where its values are remembered, if it is counted through R.
+        related: Indices of the counts through R to update first.
+        decision: Its truth value: outcome 1 or 0.
+        adds: The changes of sums if it is true.
+        memory: Index of the array of its values, if it is counted through R.
     """
 
     related: tuple[int, ...]
@@ -50,13 +50,13 @@ class Tracked:
 
 @dataclass(frozen=True)
 class Reaction:
-    """What happens when a token has come.
+    """The effect of a token.
 
     Args:
-        adds: What the token adds to sums by itself.
+        adds: The changes of sums that depend on the token only.
         tracked: The formulas to evaluate, in order.
-        related: The numbers of the counts through R to look up last.
-        follows: The decision of the next token, by its number.
+        related: Indices of the counts through R to update last.
+        follows: The decision of the next token, by index.
     """
 
     adds: Changes
@@ -66,10 +66,10 @@ class Reaction:
 
 
 class Reactions:
-    """A program prepared for running.
+    """The transition table of a program.
 
-    Tokens are numbers, from 1 on in the order of `Program.tokens`; 0 is the place before the first one. A program
-    without rules is taken to have two: ``ACC <- φ`` and ``REJ <- true``.
+    Tokens are numbered from 1 in the order of `Program.tokens`; 0 is the position before the first token. A program
+    without rules is treated as one with two: ``ACC <- φ`` and ``REJ <- true``.
 
     Raises:
         ConstructionError: If a term of the program has too many cases.
@@ -86,7 +86,7 @@ class Reactions:
         self._allowed = [self._guard(body) for body, _ in self._rules]
         self._places, counts = _sums(formulas)
         self.sums = len(counts)
-        """How many sums there are."""
+        """Number of sums."""
         uses: dict[Count, list[tuple[int, int]]] = {}
         for which, terms in enumerate(counts):
             for coefficient, count in terms:
@@ -94,19 +94,19 @@ class Reactions:
         self._uses: Mapping[Count, Changes] = {count: tuple(changes) for count, changes in uses.items()}
         self._memory = {of: k for k, of in enumerate(dict.fromkeys(count.of for count in uses if count.relation))}
         self.related = tuple((self._memory[count.of], self._uses[count]) for count in uses if count.relation)
-        """For every count through R where its formula is remembered, and what a 1 of it adds to sums."""
+        """For every count through R the index of the values of its formula, and the change of sums per unit."""
         tracked = dict.fromkeys(count.of for count in uses if count.relation or self._masks[count.of] is None)
         self._tracked = sorted(tracked, key=lambda formula: formula.depth)
         self._made: dict[int, Reaction] = {}
 
     def __getitem__(self, token: int) -> Reaction:
-        """What happens when a token has come; prepared when it first does."""
+        """The effect of a token, computed on first use."""
         if token not in self._made:
             self._made[token] = self._reaction(token)
         return self._made[token]
 
     def _find_masks(self, formulas: Iterable[Formula]) -> dict[Formula, int | None]:
-        """For formulas about single tokens the set of tokens where they hold, as bits; None for the others."""
+        """For formulas about single tokens the bit set of tokens where they hold; None for the others."""
         everything = (1 << (len(self.tokens) + 1)) - 1
         masks: dict[Formula, int | None] = {}
         for formula in formulas:
@@ -127,11 +127,11 @@ class Reactions:
                 case Or():
                     masks[formula] = reduce(or_, sets)
                 case _:
-                    raise TypeError(f"{type(formula).__name__} does not occur in a core")
+                    raise TypeError(f"{type(formula).__name__} does not occur in a desugared program")
         return masks
 
     def _guard(self, body: Formula) -> int:
-        """The tokens after which a body may be true, as far as it is easily seen, as bits."""
+        """A superset of the tokens after which a body can be true, as a bit set."""
         operands = body.operands if isinstance(body, And) else (body,)
         return reduce(and_, (mask for operand in operands if (mask := self._masks[operand]) is not None), -1)
 
@@ -160,12 +160,12 @@ class Reactions:
         )
 
     def _needed(self, decision: Decision, seen: set[int]) -> tuple[int, ...]:
-        """The counts through R that a decision asks for, apart from those that are up to date."""
-        asked = decision.sums
+        """The counts through R that a decision depends on, without those that are up to date."""
+        used = decision.sums
         found = [
             number
             for number, (_, adds) in enumerate(self.related)
-            if number not in seen and any(which in asked for which, _ in adds)
+            if number not in seen and any(which in used for which, _ in adds)
         ]
         seen.update(found)
         return tuple(found)
@@ -174,7 +174,7 @@ class Reactions:
 def _sums(
     formulas: Iterable[Formula],
 ) -> tuple[dict[Formula, Compared], list[tuple[tuple[int, Count], ...]]]:
-    """What every comparison compares; and for every sum what it is made of."""
+    """Sum, relation and number of every comparison; and the terms of every sum."""
     numbers: dict[frozenset[tuple[int, Count]], int] = {}
     sums: list[tuple[tuple[int, Count], ...]] = []
     places: dict[Formula, Compared] = {}
@@ -190,5 +190,5 @@ def _sums(
 
 @lru_cache(maxsize=32)
 def prepared(program: Program) -> Reactions:
-    """A program prepared for running; the last ones are kept."""
+    """The transition table of a program, cached for recent programs."""
     return Reactions(program)

@@ -1,11 +1,10 @@
-"""Relations between positions, for counts such as ``#R[φ]``; and R, which writes words into lengths.
+"""Relations between positions, for counts such as ``#R[φ]``; and the relative encoding of words as lengths.
 
-β(x) is what follows the first 0 of x in binary, from the most significant end; it is undefined for x = 2^k - 1. A
-position x is in R with those positions i of the past where the i-th bit of β(x) is 1. A sequence of tokens that is long
-enough has, for every word v over {0, 1}, a length x with β(x) = v: they are (2^k - 1)·2^(|v| + 1) + val(v) for
-k = 1, 2, 3, … So a word over a_1 … a_m can be written as m lengths, one for the set of positions of each letter, and
-that is what the relative encoding does ("Softmax Transformers are Turing-Complete", Section 4; the rules are in
-`softmachine.languages.crasp.relative`).
+β(x) is the suffix of the binary representation of x after its first 0, from the most significant end; it is undefined
+for x = 2^k - 1. A position x is related by R to the earlier positions i where the i-th bit of β(x) is 1. For every word
+v over {0, 1}, the lengths x with β(x) = v are (2^k - 1)·2^(|v| + 1) + val(v) for k = 1, 2, 3, … So a word over
+a_1 … a_m can be encoded as m lengths, one for the set of positions of each letter: the relative encoding ("Softmax
+Transformers are Turing-Complete", Section 4; the rules are in `softmachine.languages.crasp.relative`).
 """
 
 from __future__ import annotations
@@ -17,46 +16,45 @@ from softmachine.support.errors import InputError, UsageError
 
 
 def beta(x: int) -> str | None:
-    """What follows the first 0 of x in binary; None if there is no 0 in it.
+    """The suffix of x in binary after its first 0; None if x has no 0.
 
     Raises:
         UsageError: If x is not positive.
     """
     if x < 1:
-        raise UsageError(f"β is defined for numbers from 1 on, not for {x}")
+        raise UsageError(f"β is defined for positive numbers, not for {x}")
     _, zero, rest = f"{x:b}".partition("0")
     return rest if zero else None
 
 
 def row(x: int) -> tuple[int, ...]:
-    """The positions that x is in R with: those i where the i-th bit of β(x) is 1, in increasing order."""
+    """The positions related to x by R: those i where the i-th bit of β(x) is 1, in increasing order."""
     return tuple(i for i, bit in enumerate(beta(x) or "", start=1) if bit == "1")
 
 
 FARTHEST = 62
-"""No row of the first 2^62 positions has a position beyond this one."""
+"""The rows of the first 2^62 positions contain no position greater than this."""
 RELATIONS: Mapping[str, Callable[[int], tuple[int, ...]]] = {"R": row}
-"""The relations that there are, by their names: what positions are in it with a position."""
+"""The relations by name, as functions from a position to the positions related to it."""
 
 
 class Encoding(StrEnum):
-    """When a letter counts as encoded in the length of the tokens so far, in phase I of the relative encoding."""
+    """The condition under which a length encodes a letter, in phase I of the relative encoding."""
 
     EXACT = "exact"
-    """β(length) is the letter's indicator word. What the paper's prose says; no C-RASP formula says it."""
+    """β(length) is the indicator word of the letter, as in the text of the paper; not expressible in C-RASP."""
     LITERAL = "literal"
-    """#R[Q_a] = #[Q_a] and #R[true] = #[Q_a], as printed: this fixes β(length) only up to zeros at its end."""
+    """#R[Q_a] = #[Q_a] and #R[true] = #[Q_a], as in the paper's formula: determines β(length) up to trailing zeros."""
     MARKED = "marked"
-    """The same with an end marker that follows the word and counts as every letter: β(length) is w_a 1 0*."""
+    """The same with an end marker after the word that counts as every letter: β(length) is w_a 1 0*."""
 
 
 def encode(
     word: Iterable[str], alphabet: Sequence[str], encoding: Encoding = Encoding.MARKED
 ) -> tuple[tuple[int, ...], int]:
-    """The lengths X that stand for a word, one for each letter of the alphabet, and the length after phase I.
+    """Encode a word: the lengths X, one for each letter of the alphabet, and the total length after phase I.
 
-    Each X is the first length, after that of the letter before, at which the letter counts as encoded; there a marker
-    follows.
+    Each X is the first length, after that of the previous letter, that encodes the letter; a marker follows it.
 
     Raises:
         InputError: If a symbol is not in the alphabet.
@@ -85,13 +83,13 @@ def _fits(length: int, bits: str, encoding: Encoding) -> bool:
 
 
 def decode(lengths: Sequence[int], alphabet: Sequence[str], encoding: Encoding = Encoding.MARKED) -> tuple[str, ...]:
-    """The word that some lengths stand for.
+    """Decode lengths to the word that they encode.
 
     Raises:
-        InputError: If no word has these positions of its letters.
+        InputError: If the lengths encode no word.
     """
     if len(lengths) != len(alphabet):
-        raise InputError(f"there are {len(lengths)} lengths for {len(alphabet)} letters")
+        raise InputError(f"{len(lengths)} lengths are given for {len(alphabet)} letters")
     rows: list[str] = []
     for letter, length in zip(alphabet, lengths, strict=True):
         bits = (beta(length) if length > 0 else None) or ""
@@ -104,7 +102,7 @@ def decode(lengths: Sequence[int], alphabet: Sequence[str], encoding: Encoding =
         rows.append(bits)
     longest = max(map(len, rows), default=0)
     if encoding is not Encoding.LITERAL and len(set(map(len, rows))) > 1:
-        raise InputError(f"the lengths {tuple(lengths)} stand for words of different lengths")
+        raise InputError(f"the lengths {tuple(lengths)} encode words of different lengths")
     symbols = []
     for place, column in enumerate(zip(*(bits.ljust(longest, "0") for bits in rows), strict=True), start=1):
         if column.count("1") != 1:

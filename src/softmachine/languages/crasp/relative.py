@@ -1,24 +1,26 @@
-"""The relative encoding: C-RASP with chain of thought for arbitrary words, by counts through the relation R.
+"""C-RASP programs on arbitrary words, by the relative encoding and counts through the relation R.
 
-Without R no program recognises the palindromes: of an input it keeps only counts, so it tells apart only polynomially
-many words of a length ("Softmax Transformers are Turing-Complete", Lemma 4.2). With R it can (Theorem 4.3), in two
-phases.
+Without R no program recognises the palindromes: a program depends only on counts of the input, so it distinguishes only
+polynomially many words of a length (Lemma 4.2 of "Softmax Transformers are Turing-Complete"). With R there is one
+(Theorem 4.3 of the same paper), with two phases.
 
-**Phase I** writes the input w as numbers. For every letter a in turn, fillers are written until the length of all
-tokens encodes the set of a's positions; then comes a marker::
+**Phase I** encodes the input w as numbers. For each letter a, the program generates fillers until the number of tokens
+encodes the set of positions of a, and then a marker::
 
     E_a := #R[Q_a or Q_$] = #[Q_a or Q_$] and #R[true] = #[Q_a or Q_$]
-    M_a <- (it is a's turn) and E_a
-    l_a <- (it is a's turn)
+    M_a <- turn_a and E_a
+    l_a <- turn_a
 
-E_a says that the positions in R with the present one are those that hold a or $. The end marker $ is written right
-after the input. It is needed: β of the length is fixed by E_a only up to zeros at its end, and so w would not be known,
-only the positions of its letters (`Encoding.LITERAL` leaves it out, as the paper does, and then ``ab`` fires at length
-5 already, since β(5) is 1). The length X_a at which E_a held is the number of tokens that come before M_a.
+The formula turn_a holds while a is being encoded. E_a holds if the positions related to the current one by R are those
+of a and $. The end marker $ directly follows the input. It is necessary: E_a determines β of the length only up to
+trailing zeros, so without $ only the positions of the letters would be encoded, not the length of w.
+(`Encoding.LITERAL` omits it, as in the paper; then ``ab`` has a marker at length 5 already, since β(5) is 1.) The
+length X_a at which E_a held is the number of tokens before M_a.
 
 **Phase II** runs a counter machine on the numbers X_a, as in `softmachine.languages.crasp.from_counter`.
 
-The numbers grow as 2^(letters + |w|), and a machine counts them down one by one: this is for short words.
+The numbers grow as 2^(letters + |w|), and the machine counts them down one by one, so this is practical only for short
+words.
 """
 
 from __future__ import annotations
@@ -37,24 +39,24 @@ from softmachine.support.errors import UsageError
 def relative_program(
     machine: CounterMachine, *, encoding: Encoding = Encoding.MARKED, name: str | None = None
 ) -> Program:
-    """The program that encodes a word in lengths, and then runs a counter machine on them.
+    """Build the program that encodes a word as lengths and then runs a counter machine on them.
 
     Args:
         machine: A machine over the letters of words; the counter of a letter starts with the length X that encodes the
             positions of that letter (see `softmachine.languages.crasp.relation`), not with the number of letters.
-        encoding: With the end marker, or literally as in the paper.
-        name: What to call the program; by default as the machine.
+        encoding: With the end marker, or as in the paper's formula.
+        name: Name of the program; by default that of the machine.
 
     Raises:
-        UsageError: If the machine asks for letters in order, which has no meaning here; or for the exact encoding,
-            which C-RASP does not express.
+        UsageError: If the machine has ``order``, which is meaningless here; or for the exact encoding, which is not
+            expressible in C-RASP.
     """
     if encoding is Encoding.EXACT:
-        raise UsageError("C-RASP does not express the exact encoding", hint="encode with the end marker")
+        raise UsageError("C-RASP cannot express the exact encoding", hint="use the encoding with the end marker")
     if machine.order:
         raise UsageError(
-            f"{machine.name!r} asks for letters in order, but its letters stand for encoded words here",
-            hint="leave out the line 'order'",
+            f"{machine.name!r} requires its letters in order, but here its counters hold encoded words",
+            hint="remove the line 'order'",
         )
     used = set(machine.alphabet)
     fillers = {letter: unique(f"l_{letter}", used) for letter in machine.alphabet}

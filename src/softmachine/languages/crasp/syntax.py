@@ -1,10 +1,10 @@
-"""C-RASP as text, in files ``.crasp``.
+"""Parser of C-RASP programs, in ``.crasp`` files.
 
-As in::
+Example::
 
     alphabet a b                    # input letters
     P := #[Q_a] - 2*#[Q_t]          # a named term or formula
-    ACC <- P = 0                    # rules, in order: the first body that holds at the last position gives the token
+    ACC <- P = 0                    # rules: the first body true at the last position determines the token
     REJ <- P = 1
     t   <- P >= 2
 
@@ -13,18 +13,17 @@ or, without a chain of thought::
     alphabet ( )
     accept #[ #[')'] > #['('] ] = 0 and #['('] = #[')']
 
-Formulas have ``Q_a``, ``'long symbol'``, ``true``, ``false``, ``not``, ``and``, ``or``, ``->``, ``<->`` (also with the
-signs of temporal logic), names, and comparisons of terms. Terms are sums, with integer coefficients, of ``#[p]`` (how
-many positions up to this one satisfy p), ``#R[p]`` (those in the relation R with this one), names, ``(p ? s : t)``,
-``min(s, t)`` and ``max(s, t)``. One statement a line; a line that is indented deeper goes on with the one before. A
-``#`` at the start of a line or after two blanks begins a comment where it cannot be a count, which is written ``#[`` or
-``#R[`` without a blank. ``program NAME`` may say what the program is called.
+Formulas consist of ``Q_a``, ``'long symbol'``, ``true``, ``false``, ``not``, ``and``, ``or``, ``->``, ``<->`` (also in
+the alternative notation of temporal logic), names, and comparisons of terms. Terms are linear combinations, with
+integer coefficients, of ``#[p]`` (the number of positions up to this one that satisfy p), ``#R[p]`` (only those related
+to this one by R), names, ``(p ? s : t)``, ``min(s, t)`` and ``max(s, t)``. There is one statement per line; a more
+deeply indented line continues the previous one. A ``#`` at the start of a line or after two spaces begins a comment
+unless it begins a count, which is written ``#[`` or ``#R[`` without a space. ``program NAME`` sets the name.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from functools import partial
 from typing import TYPE_CHECKING, cast
 
@@ -37,9 +36,8 @@ from softmachine.languages.formats import Format
 from softmachine.languages.linear import Linear
 from softmachine.languages.source import check_size, name_of
 from softmachine.languages.temporal.formula import Formula
-from softmachine.languages.text import layout
 from softmachine.languages.text.grammar import parser
-from softmachine.languages.text.layout import QUOTED, Statement, Word, split_lines, unquote
+from softmachine.languages.text.layout import QUOTED, Statement, Word, split_lines, statements, unquote, up_to_comment
 from softmachine.languages.text.mistakes import Mistake
 from softmachine.languages.text.problems import refuse
 from softmachine.languages.text.reader import StatementReader
@@ -59,16 +57,16 @@ ACCEPTS = re.compile(r"^[ \t]*accept[ \t].*(?:\bQ_|#\w*\[|'|\btrue\b|\bfalse\b)"
 
 
 def looks_like(text: str) -> bool:
-    """Whether a text is meant as a C-RASP program, though there may be a mistake in it."""
+    """Whether a text is probably a C-RASP program, possibly with syntax errors."""
     return ALPHABET.search(text) is not None and (MARKS.search(text) or ACCEPTS.search(text)) is not None
 
 
 def parse(text: str, *, source: str = "<string>", name: str | None = None) -> Program:
-    """The program that a text describes; all mistakes are reported at once."""
+    """Parse a program; all errors are reported at once."""
     check_size(text, source, "a program may have")
     lines = split_lines(text)
     reader = _Reader(source)
-    found = list(statements(lines))
+    found = list(statements(lines, keyword=lambda _line: "", without_comment=_without_comment))
     reader.heads = {_head(statement) for statement in found}
     for statement in found:
         reader.read(statement)
@@ -85,23 +83,18 @@ def parse(text: str, *, source: str = "<string>", name: str | None = None) -> Pr
     )
 
 
-def statements(lines: list[str]) -> Iterator[Statement]:
-    """The statements of a text."""
-    return layout.statements(lines, keyword=lambda _line: "", without_comment=_without_comment)
-
-
 def _without_comment(line: str, _keyword: str) -> str:
-    return layout.up_to_comment(line, QUOTED_OR_COMMENT, apart=True)
+    return up_to_comment(line, QUOTED_OR_COMMENT, apart=True)
 
 
 def _head(statement: Statement) -> str:
-    """The token of a rule, or nothing."""
+    """The token of a rule; empty for other statements."""
     line = LINE.match(statement.text)
     return (unquote(line["head"]) or line["head"]) if line and line["sign"] == "<-" else ""
 
 
 class _Reader(StatementReader):
-    """A text on its way to a program."""
+    """Parser state: the parts of the program."""
 
     quoted_may_be_empty = False
 
@@ -124,7 +117,7 @@ class _Reader(StatementReader):
             self._header(statement)
         else:
             first, *_ = statement.words()
-            message = "this line says nothing; lines are like P := #[Q_a], ACC <- P = 0, alphabet a b, or accept P = 0"
+            message = "unknown statement; write, for example, P := #[Q_a], ACC <- P = 0, alphabet a b, or accept P = 0"
             self.report(message, first.line, first.column)
 
     def _line(self, statement: Statement, line: re.Match[str]) -> None:
@@ -139,7 +132,7 @@ class _Reader(StatementReader):
         token = self.plain(Word(head, statement.line, column))
         if isinstance(body, Linear):
             self.report(
-                f"the body of the rule for {token!r} is a number; compare it, as in … = 0", place.line or 1, column
+                f"the body of the rule for {token!r} is a term; compare it, as in … = 0", place.line or 1, column
             )
         elif body is not None:
             self.rules.append(Rule(token, body, place))
@@ -155,16 +148,16 @@ class _Reader(StatementReader):
             body = self._body(statement, statement.text.index(keyword) + len(keyword))
             self.accept_place = Place(self.source, first.line, first.column)
             if isinstance(body, Linear):
-                self.report("what is accepted is a formula, and this is a number", first.line, first.column)
+                self.report("expected a formula after 'accept', not a term", first.line, first.column)
             else:
                 self.accept = body
         elif len(words) != 1:
-            self.report("'program' is followed by what it is called, in one word", first.line, first.column)
+            self.report("expected one name after 'program'", first.line, first.column)
         else:
             self.name = self.plain(words[0])
 
     def _body(self, statement: Statement, start: int) -> Formula | Term | None:
-        """The formula or term that a statement has from a place on; None if it cannot be read or uses such a one."""
+        """Parse the body of a statement from an offset; None if it, or a definition that it uses, has an error."""
         from lark import UnexpectedInput
 
         text = re.sub(r"[^\n]", " ", statement.text[:start]) + statement.text[start:]
@@ -173,8 +166,8 @@ class _Reader(StatementReader):
             return self._parsed(reading)
         except UnexpectedInput as error:
             self.unreadable(statement, partial(explain, error, text, reading))
-        except Mistake as mistake:
-            self.mistake(statement, mistake)
+        except Mistake as error:
+            self.mistake(statement, error)
         except _Unreadable:
             pass
         return None
@@ -192,8 +185,8 @@ class _Reader(StatementReader):
         return cast("Formula | Term", reading.feed_eof(token))  # type: ignore[no-untyped-call]
 
 
-class _Unreadable(Exception):  # noqa: N818 - it never leaves this module
-    """A name stands for something that could not be read, which has been reported already."""
+class _Unreadable(Exception):  # noqa: N818 - caught in this module
+    """The definition of a name has a syntax error, which has been reported already."""
 
 
 FORMAT = Format("crasp", (".crasp",), looks_like, parse, to_text, rank=60)

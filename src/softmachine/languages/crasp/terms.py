@@ -1,7 +1,7 @@
-"""What C-RASP counts and compares: numbers that a program has at every position.
+"""Terms of C-RASP: integer values at every position, as immutable data.
 
-A term is a sum of such numbers with integer coefficients, a `Linear`. Only counts are primitive; names, conditional
-terms, minima and maxima abbreviate (see `softmachine.languages.crasp.core`).
+A term is a linear combination of numbers with integer coefficients, a `Linear`. Only counts are primitive; names,
+conditional terms, minima and maxima are syntactic sugar (see `softmachine.languages.crasp.core`).
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Count:
-    """``#[φ]``: the number of positions j ≤ i where φ holds; the present one counts.
+    """``#[φ]``: the number of positions j ≤ i where φ holds, the current position included.
 
     Args:
         of: φ.
-        relation: The name of a relation, as in ``#R[φ]``: only the j count that are in it with i.
+        relation: Name of a relation, as in ``#R[φ]``: only positions j related to i are counted.
     """
 
     of: Formula
@@ -32,14 +32,14 @@ class Count:
 
 @dataclass(frozen=True)
 class NamedTerm:
-    """The name of a term that is defined before."""
+    """Reference to a term defined earlier."""
 
     name: str
 
 
 @dataclass(frozen=True)
 class Conditional:
-    """``p ? s : t``: the number s where p holds, and t elsewhere."""
+    """``p ? s : t``: s where p holds, and t elsewhere."""
 
     condition: Formula
     then: Term
@@ -69,12 +69,12 @@ Term: TypeAlias = Linear[Number]
 
 
 def term(number: Number | int) -> Term:
-    """A number alone, as a term."""
+    """The term that consists of a single number."""
     return Linear((), number) if isinstance(number, int) else Linear(((1, number),))
 
 
 def inner_terms(number: Number) -> tuple[Term, ...]:
-    """The terms that a number is made of: what it may be."""
+    """The immediate subterms of a number: branches of a conditional, arguments of min and max."""
     match number:
         case Conditional(_, then, otherwise):
             return then, otherwise
@@ -85,7 +85,7 @@ def inner_terms(number: Number) -> tuple[Term, ...]:
 
 
 def numbers_in(of: Term) -> Iterator[Number]:
-    """The numbers that a term is made of, and those inside conditional terms, minima and maxima."""
+    """The numbers of a term, including those inside conditional terms, minima and maxima."""
     for _, number in of.terms:
         yield number
         for inner in inner_terms(number):
@@ -93,7 +93,7 @@ def numbers_in(of: Term) -> Iterator[Number]:
 
 
 def formulas_in(of: Term) -> tuple[Formula, ...]:
-    """The formulas that a term is made of directly: what is counted, and conditions. From left to right."""
+    """The counted formulas and conditions in a term, from left to right."""
     found = (
         number.of if isinstance(number, Count) else number.condition
         for number in numbers_in(of)
@@ -103,7 +103,7 @@ def formulas_in(of: Term) -> tuple[Formula, ...]:
 
 
 def nesting(of: Term) -> int:
-    """How many conditional terms, minima and maxima are nested in one another."""
+    """Nesting depth of conditional terms, minima and maxima."""
     return max((1 + nesting(inner) for _, number in of.terms for inner in inner_terms(number)), default=0)
 
 

@@ -1,4 +1,4 @@
-"""S-RASP, and its part without integers, B-RASP: programs, their text form, the reference evaluator, and analysis."""
+"""S-RASP and its fragment without integers, B-RASP: programs, parser, printer, interpreter and normal form."""
 
 from softmachine.languages.srasp.analysis import Lookup, Sum, normalise, operations
 from softmachine.languages.srasp.equality import Equality

@@ -1,4 +1,4 @@
-"""What constructions ask about a program: its operations one by one."""
+"""Normal form of S-RASP programs, with at most one operation per definition; and the list of operations."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class Sum:
 
     Args:
         name: The vector that it defines.
-        term: What is added, as a vector: an expression at i.
+        term: The summand as a vector: an expression at i.
     """
 
     name: str
@@ -26,13 +26,13 @@ class Sum:
 
 @dataclass(frozen=True)
 class Lookup:
-    """An attention.
+    """An attention operation.
 
     Args:
         name: The vector that it defines.
         attention: The operation.
-        products: Its predicate, as a sum of products.
-        reads: What its value reads at the chosen j.
+        products: Its predicate as a sum of products.
+        reads: The vectors that its value reads at the selected j.
     """
 
     name: str
@@ -45,10 +45,10 @@ Step: TypeAlias = Sum | Lookup
 
 
 def operations(program: Program) -> tuple[Step, ...]:
-    """The operations of a program once it is normalised (see ``normalise``), in order.
+    """The operations of the normal form of a program (see ``normalise``), in order.
 
     Raises:
-        ConstructionError: If a predicate distinguishes too many cases to be split.
+        ConstructionError: If a predicate has too many cases to be split.
     """
     flat = normalise(program)
     return tuple(
@@ -61,9 +61,9 @@ def operations(program: Program) -> tuple[Step, ...]:
 
 
 def normalise(program: Program) -> Program:
-    """An equivalent program in which each definition is either position-wise or one operation and nothing else.
+    """Convert a program to normal form: each definition is either position-wise or a single operation.
 
-    Operations inside expressions become vectors of their own, before the one they stand in.
+    Operations inside expressions become separate vectors, defined before the one that contains them.
     """
     hoisting = _Hoisting({definition.name for definition in program.definitions})
     definitions = tuple(entry for definition in program.definitions for entry in hoisting.flatten(definition))
@@ -71,12 +71,14 @@ def normalise(program: Program) -> Program:
 
 
 class _Hoisting:
+    """Moves operations out of expressions into definitions with new names."""
+
     def __init__(self, taken: set[str]) -> None:
         self.taken = taken
         self.hoisted: list[Definition] = []
 
     def flatten(self, definition: Definition) -> Iterator[Definition]:
-        """The definitions that a definition becomes, itself the last."""
+        """The definitions that replace a definition; it comes last itself."""
         self.hoisted = []
         body = rebuild(definition.body, lambda part: self._hoist(part, definition))
         yield from self.hoisted

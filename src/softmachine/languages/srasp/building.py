@@ -1,4 +1,4 @@
-"""From a tree of the grammar to expressions, without recursion: a text may be nested deeper than Python can call."""
+"""AST builder of S-RASP, without recursion: a text may be nested deeper than the recursion limit of Python."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ MOST_DIGITS = 18
 
 
 class Builder:
-    """Makes the definition that a tree stands for. Its methods are the names in grammar.lark.
+    """Converts a parse tree to a definition. The methods are named after the rules in grammar.lark.
 
     Args:
-        source: Where the text comes from.
-        line: The line in it at which the statement begins, counted from 1.
+        source: Origin of the text.
+        line: First line of the statement, from 1.
     """
 
     def __init__(self, source: str, line: int) -> None:
@@ -32,9 +32,9 @@ class Builder:
         self.problems: list[Problem] = []
 
     def build(self, tree: Tree[Token]) -> Definition:
-        """The definition. Problems with its constants are collected."""
+        """Build the definition. Problems of constants are collected."""
         made: dict[int, Any] = {}
-        for part in tree.iter_subtrees():  # the parts of a tree come before it
+        for part in tree.iter_subtrees():  # subtrees precede the trees that contain them
             entries = [made.get(id(child), child) for child in part.children]
             made[id(part)] = getattr(self, part.data)(*entries)
         return cast(Definition, made[id(tree)])
@@ -55,14 +55,14 @@ class Builder:
         return ex.PrefixSum(cast(Expression, rest[-1]), place=self._place(word))
 
     def attention(self, choice: Token, *rest: ex.Mask | Expression) -> Expression:
-        """``rightmost j < i where p : x else y``, where the mask and the predicate may be left out."""
+        """``rightmost j < i where p : x else y``, where the mask and the predicate are optional."""
         mask = rest[0] if isinstance(rest[0], ex.Mask) else ex.Mask.NONE
         parts = [part for part in rest if not isinstance(part, ex.Mask)]
         predicate, value, default = [ex.Truth(True), *parts][-3:]
         return ex.Attention(ex.Choice(str(choice)), mask, predicate, value, default, place=self._place(choice))
 
     def mask(self, sign: Token) -> ex.Mask:
-        """``< i`` and the like."""
+        """``< i``, ``<= i``, ``> i`` or ``>= i``."""
         return ex.Mask(f"j {Relation.written(sign)} i")
 
     def or_(self, *parts: Expression) -> Expression:
@@ -112,14 +112,14 @@ class Builder:
         """``'a'``."""
         symbol = unquote(quoted)
         if symbol is None:
-            message = r"there is an unknown escape in this symbol; a backslash is written '\\'"
+            message = r"unknown escape in this symbol; write '\\' for a backslash"
             self.problems.append(Problem(message, self._place(quoted)))
         return ex.Symbol("?" if symbol is None else symbol, place=self._place(quoted))
 
     def integer(self, digits: Token) -> Expression:
         """``3``."""
         if len(digits) > MOST_DIGITS:
-            self.problems.append(Problem(f"this integer has {len(digits):,} digits", self._place(digits)))
+            self.problems.append(Problem(f"integer with {len(digits):,} digits is too large", self._place(digits)))
         return ex.Integer(int(digits[:MOST_DIGITS]), place=self._place(digits))
 
     def truth(self, word: Token) -> Expression:

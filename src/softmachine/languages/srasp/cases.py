@@ -1,4 +1,4 @@
-"""The cases that can arise at one position: the combinations of values that some expressions can have there."""
+"""Case analysis at one position: the possible combinations of values of expressions with finitely many values."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ MOST_CASES = 1 << 12
 
 @dataclass(frozen=True)
 class Side:
-    """Expressions with finitely many values at one position, and the combinations of values that they can have.
+    """Expressions with finitely many values at one position, and their possible combinations of values.
 
     Args:
         atoms: The expressions.
-        values: For each of them, all its values.
-        cases: The combinations, one value an atom. None that can arise is missing.
+        values: All values of each atom.
+        cases: A superset of the possible combinations, with one value per atom.
     """
 
     atoms: tuple[Expression, ...]
@@ -33,10 +33,10 @@ class Side:
 
     @classmethod
     def of(cls, program: Program, atoms: tuple[Expression, ...]) -> Side:
-        """The cases of expressions over the vectors of a program, which all depend on the same position.
+        """Compute the cases of expressions over the vectors of a program, which all depend on the same position.
 
         Raises:
-            ConstructionError: If there are too many.
+            ConstructionError: If there are too many cases.
         """
         values = tuple(program.type_of(atom).values for atom in atoms)
         cases = _possible(program, atoms)
@@ -44,27 +44,27 @@ class Side:
             cases = tuple(product(*values))
         if cases is None:
             raise ConstructionError(
-                f"{' and '.join(show(atom) for atom in atoms)} together have too many values to try them all",
-                hint="define what matters about them as a vector of its own",
+                f"{' and '.join(show(atom) for atom in atoms)} together have too many values to enumerate",
+                hint="define the relevant information as a separate vector",
             )
         return cls(atoms, values, cases)
 
     def values_of(self, atom: Expression) -> list[Value]:
-        """What an atom is in each of the cases."""
+        """The value of an atom in each case."""
         number = self.atoms.index(atom)
         return [case[number] for case in self.cases]
 
     def condition(self, numbers: list[int]) -> Expression:
-        """An expression that is true in the cases of these numbers and false in the others."""
+        """Build an expression that is true in the cases with these indices and false in the others."""
         chosen = set(numbers)
         verdicts = {case: number in chosen for number, case in enumerate(self.cases)}
         return self._decide(tuple(range(len(self.atoms))), verdicts)
 
     def _decide(self, left: tuple[int, ...], verdicts: dict[tuple[Value, ...], bool]) -> Expression:
-        """Decide between cases by the atoms of these numbers, which tell them apart."""
+        """Build a decision tree for the verdicts of cases from the atoms with these indices."""
         if len(set(verdicts.values())) < 2:
             return ex.Truth(any(verdicts.values()))
-        # An atom that settles everything comes first.
+        # An atom that determines the verdict comes first.
         number = next((number for number in left if _settles(number, verdicts)), left[0])
         others = tuple(other for other in left if other != number)
         branches: dict[Expression, list[Value]] = {}
@@ -85,14 +85,14 @@ class Side:
 
 
 def _settles(number: int, verdicts: dict[tuple[Value, ...], bool]) -> bool:
-    """Whether the value of the atom of this number decides between the cases."""
+    """Whether the value of the atom with this index determines the verdict."""
     return len({(case[number], verdict) for case, verdict in verdicts.items()}) == len(
         {case[number] for case in verdicts}
     )
 
 
 def _test(atom: Expression, values: list[Value], seen: list[Value]) -> Expression:
-    """Whether an atom has one of these values, given that it has one of those seen."""
+    """Build the test whether an atom has one of these values, given that it has one of ``seen``."""
     if isinstance(values[0], bool):
         return atom if values[0] else ex.Not(atom)
     others = [value for value in seen if value not in values]
@@ -109,9 +109,9 @@ def _one_of(atom: Expression, values: list[Value]) -> Expression:
 
 
 def _possible(program: Program, atoms: tuple[Expression, ...]) -> tuple[tuple[Value, ...], ...] | None:
-    """The combinations that arise as the finite vectors in the atoms take all their values; None if these are too many.
+    """The combinations for all values of the finite vectors in the atoms; None if there are too many.
 
-    Comparisons of integers are taken to be true or false independently of everything else.
+    Comparisons of integers are treated as independent Boolean variables.
     """
     variables: dict[Expression, tuple[Value, ...]] = {}
     left = list(reversed(atoms))

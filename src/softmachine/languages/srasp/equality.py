@@ -1,7 +1,7 @@
-"""Equality of an integer at i with an integer at j: the one way in which integers at two positions may be compared.
+"""Equality of an integer at i with an integer at j: the only comparison of integers at two positions in predicates.
 
-S-RASP has it in the predicates of attention, as in ``depth(j) = depth(i) + 1``; in general, as any equation between
-sums and differences whose terms each belong to one position.
+It occurs in predicates of attention, as in ``depth(j) = depth(i) + 1``; in general, it is an equation between sums and
+differences in which every term depends on one position only.
 """
 
 from __future__ import annotations
@@ -30,9 +30,10 @@ class Equality:
 
 
 def separate(comparison: Compare) -> Equality | None:
-    """The equality that an equation (or inequation) is about, with each position on its own side.
+    """Separate the positions of an equation or inequation: one side at i, the other at j.
 
-    Constants go to the side of i. None if it is not about (in)equality, or if a term depends on both positions.
+    Constants are moved to the side of i. Returns None if the comparison is not = or !=, or a term depends on both
+    positions.
     """
     if comparison.relation not in (Relation.EQUAL, Relation.UNEQUAL):
         return None
@@ -49,7 +50,7 @@ def separate(comparison: Compare) -> Equality | None:
             (there if "j" in found else here).append((sign, term))
     if not here or not there:
         return None
-    # here + there + constant = 0, so ±there = ∓(here + constant); take the signs that make fewer minuses, first at j.
+    # here + there + constant = 0, so ±there = ∓(here + constant); choose the signs with fewer minuses, first at j.
     both = [
         ([(flip * sign, term) for sign, term in there], [(-flip * sign, term) for sign, term in here], -flip * constant)
         for flip in (1, -1)
@@ -63,7 +64,7 @@ def _pluses(terms: list[tuple[int, Expression]]) -> int:
 
 
 def _terms(expression: Expression) -> Iterator[tuple[int, Expression]]:
-    """The terms of a sum, each with its sign."""
+    """The terms of a sum with their signs."""
     left = [(1, expression)]
     while left:
         sign, current = left.pop()

@@ -1,4 +1,4 @@
-"""The reference evaluator of S-RASP, straight from the semantics. Positions count from 0 inside, and pos(i) from 1."""
+"""Reference interpreter of S-RASP, directly after the semantics. Positions are 0-based, the value of pos(i) 1-based."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from softmachine.languages.srasp.program import Program
 from softmachine.support.errors import InputError, UsageError
 
 Meaning: TypeAlias = Callable[[int, int], Any]
-"""What an expression means: its value for positions i and j. The types were checked when the program was made."""
+"""Denotation of an expression: its value for positions i and j. Types are checked when a program is constructed."""
 
 
 def evaluate(program: Program, word: str | Iterable[str]) -> dict[str, tuple[Value, ...]]:
-    """All vectors of a program on an input, in the order of the definitions.
+    """Compute all vectors of a program on an input, in the order of the definitions.
 
     Raises:
         InputError: If a symbol of the word is not in the alphabet.
@@ -31,7 +31,7 @@ def evaluate(program: Program, word: str | Iterable[str]) -> dict[str, tuple[Val
 
 
 def run(program: Program, word: str | Iterable[str]) -> tuple[Value, ...]:
-    """The output of a program: its value at every position.
+    """Compute the output of a program at every position.
 
     Raises:
         InputError: If a symbol of the word is not in the alphabet.
@@ -40,7 +40,7 @@ def run(program: Program, word: str | Iterable[str]) -> tuple[Value, ...]:
 
 
 def accepts(program: Program, word: str | Iterable[str]) -> bool:
-    """The verdict of a program: its output at the last position.
+    """Whether a program accepts a word: its output at the last position.
 
     Raises:
         UsageError: If the output is not Boolean.
@@ -48,8 +48,8 @@ def accepts(program: Program, word: str | Iterable[str]) -> bool:
     """
     if not program.decides:
         raise UsageError(
-            f"{program.name!r} gives no verdict: its output {program.output!r} is {program.types[program.output]}",
-            hint="a program whose output is Boolean accepts a word when it is true at the last position",
+            f"{program.name!r} has no verdict: its output {program.output!r} is {program.types[program.output]}",
+            hint="a program with Boolean output accepts a word if the output is true at the last position",
         )
     values = run(program, word)
     if not values:
@@ -60,7 +60,7 @@ def accepts(program: Program, word: str | Iterable[str]) -> bool:
 
 
 def _meaning_here(expression: Expression, length: int, vectors: Mapping[str, tuple[Value, ...]]) -> Meaning | None:
-    """What depends on the input: reads and operations. None for the rest."""
+    """The denotation of a read or an operation, which depends on the input; None for other expressions."""
 
     def inner(part: Expression) -> Meaning:
         return meaning_of(part, lambda atom: _meaning_here(atom, length, vectors))
@@ -79,7 +79,7 @@ def _meaning_here(expression: Expression, length: int, vectors: Mapping[str, tup
 
 
 def _prefix_sum(term: Meaning) -> Meaning:
-    sums: list[int] = []  # of the positions 0, 1, … as far as they were asked for
+    sums: list[int] = []  # at positions 0, 1, …, extended on demand
 
     def meaning(i: int, _: int) -> int:
         while len(sums) <= i:
@@ -103,11 +103,11 @@ def _attention(attention: ex.Attention, length: int, predicate: Meaning, value: 
 
 
 def meaning_of(expression: Expression, atom: Callable[[Expression], Meaning | None]) -> Meaning:
-    """What an expression means, given what its atoms mean.
+    """The denotation of an expression, given those of its atoms.
 
     Args:
         expression: The expression.
-        atom: The meaning of an expression that is not to be taken apart, or None to take it apart.
+        atom: Returns the denotation of an atom, and None for an expression that is not an atom.
     """
     given = atom(expression)
     if given is not None:
@@ -120,8 +120,8 @@ def meaning_of(expression: Expression, atom: Callable[[Expression], Meaning | No
         case ex.Symbol(value=constant) | ex.Integer(value=constant) | ex.Truth(value=constant):
             return lambda _i, _j: constant
         case ex.Not(operand=operand):
-            denied = inner(operand)
-            return lambda i, j: not denied(i, j)
+            negated = inner(operand)
+            return lambda i, j: not negated(i, j)
         case ex.And(parts=parts):
             joined = [inner(part) for part in parts]
             return lambda i, j: all(part(i, j) for part in joined)
@@ -144,4 +144,4 @@ def meaning_of(expression: Expression, atom: Callable[[Expression], Meaning | No
             one, other = inner(left), inner(right)
             return lambda i, j: one(i, j) - other(i, j)
         case _:
-            raise AssertionError(f"{type(expression).__name__} has no meaning by itself")
+            raise AssertionError(f"{type(expression).__name__} is not position-wise")

@@ -1,11 +1,11 @@
-"""Expressions of S-RASP: what a vector holds at position i, as immutable trees.
+"""Abstract syntax of S-RASP expressions, which define the value of a vector at position i.
 
-An expression speaks about one position i, and inside an operation about a second position j:
+An expression depends on a position i, and inside an operation on a second position j:
 
-- *reads* of vectors: ``in(i)``, the input symbol; ``pos(i)``, the position itself, counted from 1; ``v(i)`` for an
+- *reads* of vectors: ``in(i)``, the input symbol; ``pos(i)``, the position, from 1; ``v(i)`` for an
   earlier vector v; and the same at j;
 - *position-wise* functions of these: constants, Boolean connectives, comparisons, conditionals, sums and differences;
-- *operations*, which look at other positions: the prefix sum ``psum j : …`` and leftmost or rightmost attention.
+- *operations*, which read other positions: the prefix sum ``psum j : …`` and leftmost or rightmost attention.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ Value: TypeAlias = bool | int | str
 
 
 class Choice(StrEnum):
-    """Which of the positions that qualify an attention takes."""
+    """Which of the matching positions an attention selects."""
 
     LEFTMOST = "leftmost"
     RIGHTMOST = "rightmost"
 
 
 class Mask(StrEnum):
-    """Which positions j an attention at i may see; the value is how it is written."""
+    """Which positions j are visible to an attention at i; the value is the notation."""
 
     NONE = "j"
     BEFORE = "j < i"
@@ -40,7 +40,7 @@ class Mask(StrEnum):
     FROM = "j >= i"
 
     def positions(self, i: int, length: int) -> range:
-        """The positions j that i may see, counted from 0, in a word of this length."""
+        """The positions j visible at i, from 0, in a word of this length."""
         start = {Mask.AFTER: i + 1, Mask.FROM: i}.get(self, 0)
         stop = {Mask.BEFORE: i, Mask.UP_TO: i + 1}.get(self, length)
         return range(start, stop)
@@ -48,7 +48,7 @@ class Mask(StrEnum):
 
 @dataclass(frozen=True)
 class Node:
-    """What all expressions have: the place they come from, which does not count when they are compared."""
+    """Base class of expressions: the place in the source, which is ignored by comparisons."""
 
     place: Place | None = field(default=None, compare=False, repr=False, kw_only=True)
 
@@ -58,7 +58,7 @@ class Node:
 
 @dataclass(frozen=True)
 class Vector(Node):
-    """``v(i)``: an earlier vector, or one that is given, ``in(i)`` and ``pos(i)``."""
+    """``v(i)``: a read of an earlier vector, or of the built-in ``in(i)`` and ``pos(i)``."""
 
     name: str
     at: Index
@@ -159,8 +159,8 @@ class PrefixSum(Node):
 class Attention(Node):
     """``rightmost j < i where PREDICATE : VALUE else DEFAULT``.
 
-    Among the positions j that the mask allows and where the predicate holds, the rightmost (leftmost) is chosen; the
-    result is the value there, or the default at i if there is no such position.
+    Selects the rightmost (leftmost) position j that the mask allows and where the predicate holds. The result is the
+    value there, or the default at i if there is no such position.
     """
 
     choice: Choice
@@ -177,7 +177,7 @@ Expression: TypeAlias = (
 
 
 def children(expression: Expression) -> tuple[Expression, ...]:
-    """The expressions that this one is directly made of, from left to right."""
+    """The immediate subexpressions, from left to right."""
     if isinstance(expression, And | Or):
         return expression.parts
     values = (getattr(expression, entry.name) for entry in fields(expression))
@@ -185,7 +185,7 @@ def children(expression: Expression) -> tuple[Expression, ...]:
 
 
 def rebuild(expression: Expression, change: Callable[[Expression], Expression]) -> Expression:
-    """The same expression made of changed children."""
+    """Rebuild an expression with a function applied to its immediate subexpressions."""
     if isinstance(expression, And | Or):
         return replace(expression, parts=tuple(change(part) for part in expression.parts))
     changed = {
@@ -197,7 +197,7 @@ def rebuild(expression: Expression, change: Callable[[Expression], Expression]) 
 
 
 def walk(expression: Expression) -> Iterator[Expression]:
-    """The expression and all inside it, however deep."""
+    """The expression and all its subexpressions, in preorder."""
     left = [expression]
     while left:
         current = left.pop()
@@ -206,7 +206,7 @@ def walk(expression: Expression) -> Iterator[Expression]:
 
 
 def depth(expression: Expression) -> int:
-    """How many expressions are inside one another, this one included."""
+    """Depth of the expression tree; 1 for a leaf."""
     deepest = 0
     left = [(expression, 1)]
     while left:
@@ -226,7 +226,7 @@ def indices(expression: Expression) -> frozenset[Index]:
 
 
 def at_i(expression: Expression) -> Expression:
-    """The same expression with every read at j made at i: as a vector that each position computes for itself."""
+    """The same expression with every read at j replaced by a read at i."""
     if isinstance(expression, PrefixSum | Attention):
         return expression
     if isinstance(expression, Vector):
@@ -234,12 +234,12 @@ def at_i(expression: Expression) -> Expression:
     return rebuild(expression, at_i)
 
 
-# How tightly each form binds; an operand that binds more loosely than its place demands is put in parentheses.
+# Precedence levels; an operand that binds more loosely than its context demands is put in parentheses.
 WHOLE, OR, AND, NOT, COMPARISON, SUM, UNIT = range(7)
 
 
 def show(expression: Expression, demanded: int = WHOLE) -> str:
-    """An expression as text, in parentheses if it binds more loosely than demanded."""
+    """Format an expression, in parentheses if it binds more loosely than demanded."""
     text, binding = _show(expression)
     return f"({text})" if binding < demanded else text
 
@@ -268,7 +268,7 @@ def _show(expression: Expression) -> tuple[str, int]:
             return f"{show(operand, SUM)} in {_set(symbols)}", COMPARISON
         case Add(left=left, right=right):
             return f"{show(left, SUM)} + {show(right, UNIT)}", SUM
-        # -5 is a number, so 0 - 5 has to be written as what it is.
+        # -5 is parsed as a constant, so 0 - 5 must be printed in full.
         case Subtract(Integer(0), right) if not (isinstance(right, Integer) and right.value > 0):
             return f"-{show(right, UNIT)}", UNIT
         case Subtract(left=left, right=right):

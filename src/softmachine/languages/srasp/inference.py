@@ -1,4 +1,4 @@
-"""The type of every expression, or what is wrong with it."""
+"""Type inference for S-RASP expressions."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from softmachine.languages.text.problems import Problem
 LARGEST_INTEGER = 10**9
 LONGEST_SHOWN = 60
 MOST_COMPARED = 200
-NO_J = "there is no j here: only psum, leftmost and rightmost have one"
-ONLY_J = "a prefix sum is over j, and what it adds may not depend on i"
+NO_J = "j is not defined here: only psum, leftmost and rightmost bind it"
+ONLY_J = "a prefix sum is over j, and its term must not depend on i"
 
 
 class Scope(Enum):
-    """Where an expression stands, and so which positions it may speak of."""
+    """Context of an expression, which determines the positions that it may depend on."""
 
     HERE = "i"
     TERM = "j"
@@ -32,12 +32,12 @@ class Scope(Enum):
 
 
 class Inference:
-    """Infers the types of expressions and collects what is wrong with them.
+    """Infers the types of expressions and collects type errors.
 
     Args:
-        alphabet: The letters of the input.
-        types: The types of the vectors so far; None for one that has none because of a mistake reported elsewhere.
-        names: The names of all vectors, those that are defined later among them.
+        alphabet: The input alphabet.
+        types: The types of the vectors so far; None for a vector with an error that has been reported already.
+        names: The names of all vectors, including those defined later.
     """
 
     def __init__(self, alphabet: tuple[str, ...], types: Mapping[str, Type | None], names: frozenset[str]) -> None:
@@ -47,7 +47,7 @@ class Inference:
         self.problems: list[Problem] = []
 
     def infer(self, expression: Expression, scope: Scope = Scope.HERE) -> Type | None:
-        """The type of an expression; None, and a problem, if it has none."""
+        """Infer the type of an expression; None, with a problem, if it has none."""
         match expression:
             case ex.Vector(name=name, at=at):
                 known = self._is_known(expression)
@@ -60,35 +60,35 @@ class Inference:
             case ex.Truth():
                 return BOOLEAN
             case ex.Not(operand=operand):
-                self._demand(operand, scope, Kind.BOOLEAN, "'not' negates a Boolean")
+                self._demand(operand, scope, Kind.BOOLEAN, "'not' requires a Boolean")
                 return BOOLEAN
             case ex.And(parts=parts) | ex.Or(parts=parts):
                 word = "and" if isinstance(expression, ex.And) else "or"
                 if len(parts) < 2:
-                    self._report(f"{word!r} joins two parts or more; here are {len(parts)}", expression)
+                    self._report(f"{word!r} requires at least two operands, not {len(parts)}", expression)
                 for part in parts:
-                    self._demand(part, scope, Kind.BOOLEAN, f"{word!r} joins Booleans")
+                    self._demand(part, scope, Kind.BOOLEAN, f"{word!r} requires Booleans")
                 return BOOLEAN
             case ex.Add(left=left, right=right) | ex.Subtract(left=left, right=right):
-                sign, verb = ("+", "adds") if isinstance(expression, ex.Add) else ("-", "subtracts")
+                sign = "+" if isinstance(expression, ex.Add) else "-"
                 for operand in (left, right):
-                    self._demand(operand, scope, Kind.INTEGER, f"{sign!r} {verb} integers")
+                    self._demand(operand, scope, Kind.INTEGER, f"{sign!r} requires integers")
                 return INTEGER
             case ex.Compare():
                 return self._compare(expression, scope)
             case ex.Member():
                 return self._member(expression, scope)
             case ex.Conditional(condition=condition, then=then, otherwise=otherwise):
-                self._demand(condition, scope, Kind.BOOLEAN, "what stands between 'if' and 'else' is a Boolean")
-                return self._either(then, scope, otherwise, scope, "what stands before 'if' and after 'else'")
+                self._demand(condition, scope, Kind.BOOLEAN, "a condition must be Boolean")
+                return self._either(then, scope, otherwise, scope, "both branches of a conditional")
             case ex.PrefixSum(term=term):
                 self._is_outermost(expression, scope)
-                demand = "a prefix sum adds integers; write (1 if … else 0) to count"
+                demand = "a prefix sum requires integers; write (1 if … else 0) to count"
                 self._demand(term, Scope.TERM, Kind.INTEGER, demand)
                 return INTEGER
             case ex.Attention():
                 self._is_outermost(expression, scope)
-                self._demand(expression.predicate, Scope.PREDICATE, Kind.BOOLEAN, "what follows 'where' is a Boolean")
+                self._demand(expression.predicate, Scope.PREDICATE, Kind.BOOLEAN, "a predicate must be Boolean")
                 what = "the value and the default of an attention"
                 return self._either(expression.value, Scope.VALUE, expression.default, Scope.HERE, what)
 
@@ -101,7 +101,7 @@ class Inference:
         first, second = self.infer(one, scope), self.infer(other, other_scope)
         if first and second and first.kind is not second.kind:
             pair = f"{_short(one)} is {_a(first)} and {_short(other)} is {_a(second)}"
-            self._report(f"{what} must be of one type, but {pair}", other)
+            self._report(f"{what} must have the same type, but {pair}", other)
             return None
         return first.union(second) if first and second else first or second
 
@@ -115,25 +115,25 @@ class Inference:
             return f"{_short(expression.left)} is {_a(left)} and {_short(expression.right)} is {_a(right)}"
 
         if left.kind is not right.kind:
-            self._report(f"only values of one type can be compared, but {pair()}", expression)
+            self._report(f"only values of the same type can be compared, but {pair()}", expression)
         elif ordered and left.kind is not Kind.INTEGER:
-            self._report(f"{expression.relation.value!r} compares integers, but {pair()}", expression)
+            self._report(f"{expression.relation.value!r} requires integers, but {pair()}", expression)
         elif left.kind is Kind.SYMBOL and not set(left.symbols) & set(right.symbols):
             if isinstance(expression.right, ex.Symbol):
                 self._never(expression.left, left, expression.right.value)
             else:
-                self._report(f"{_short(expression)}: these are never equal, for {pair()}", expression)
+                self._report(f"{_short(expression)} is never true: {pair()}", expression)
         elif left.kind is Kind.INTEGER and scope is Scope.PREDICATE and len(indices(expression)) > 1:
             if ordered:
                 self._report(
-                    f"{_short(expression)}: an integer at i and one at j can only be compared by '=' and '!=' "
-                    "when an attention chooses; other comparisons may stand in its value",
+                    f"{_short(expression)}: in the predicate of an attention, an integer at i and one at j can only be "
+                    "compared by '=' and '!='; other comparisons are allowed in its value",
                     expression,
                 )
             elif separate(expression) is None:
                 self._report(
-                    f"{_short(expression)}: a term of this depends on both i and j; "
-                    "write it as an integer at i = an integer at j",
+                    f"{_short(expression)}: a term depends on both i and j; "
+                    "rewrite it as an integer at i = an integer at j",
                     expression,
                 )
         return BOOLEAN
@@ -141,9 +141,9 @@ class Inference:
     def _member(self, expression: ex.Member, scope: Scope) -> Type:
         found = self.infer(expression.operand, scope)
         if not expression.symbols:
-            self._report(f"{_short(expression)}: the set is empty; write at least one symbol", expression)
+            self._report(f"{_short(expression)}: the set is empty; add at least one symbol", expression)
         if found and found.kind is not Kind.SYMBOL:
-            self._report(f"{_short(expression.operand)} is {_a(found)}, but a set has symbols", expression.operand)
+            self._report(f"{_short(expression.operand)} is {_a(found)}, but 'in' requires a symbol", expression.operand)
         elif found:
             possible = set(found.symbols)
             for symbol in expression.symbols:
@@ -155,9 +155,9 @@ class Inference:
         self._report(f"{_short(expression)} is never {quote(symbol)}: it is {_a(found)}", expression)
 
     def _is_in_scope(self, read: Expression, at: Index, scope: Scope) -> bool:
-        # Checked as a value and not as a type, for programs built in Python.
+        # Checked at run time, for programs built in Python.
         if at not in ("i", "j"):
-            self._report(f"{_short(read)}: the positions are called i and j", read)
+            self._report(f"{_short(read)}: the positions are i and j", read)
             return False
         if scope is Scope.HERE and at == "j":
             self._report(f"{_short(read)}: {NO_J}; write i", read)
@@ -169,13 +169,13 @@ class Inference:
         if read.name in self.given or read.name in self.types:
             return True
         if read.name in self.names:
-            self._report(f"{read.name!r} is used before it is defined; vectors are computed from top to bottom", read)
+            self._report(f"{read.name!r} is used before its definition; vectors are computed from top to bottom", read)
         else:
-            # A long list of similar mistakes is cut when it is shown, and looking for similar names takes long.
+            # Long lists of problems are truncated anyway, and the search for similar names is slow.
             known = sorted(self.names) if max(len(self.problems), len(self.names)) < MOST_COMPARED else []
             similar = get_close_matches(read.name, known, n=1)
-            hint = f"did you mean {similar[0]!r}?" if similar else "define it in a line before this one"
-            self._report(f"there is no vector {read.name!r}; {hint}", read)
+            hint = f"did you mean {similar[0]!r}?" if similar else "define it in an earlier line"
+            self._report(f"unknown vector {read.name!r}; {hint}", read)
         return False
 
     def _is_symbol(self, symbol: str, expression: Expression) -> bool:
@@ -186,15 +186,13 @@ class Inference:
 
     def _is_moderate(self, number: int, expression: Expression) -> bool:
         if abs(number) > LARGEST_INTEGER:
-            self._report(f"integers in a program are at most {LARGEST_INTEGER:,} in size", expression)
+            self._report(f"the absolute value of an integer in a program is at most {LARGEST_INTEGER:,}", expression)
             return False
         return True
 
     def _is_outermost(self, operation: Expression, scope: Scope) -> None:
         if scope is not Scope.HERE:
-            message = (
-                "an operation cannot stand inside another, where j is taken; define it as a vector of its own first"
-            )
+            message = "an operation inside another is not allowed, because both bind j; define it as a separate vector"
             self._report(f"{_short(operation)}: {message}", operation)
 
     def _report(self, message: str, expression: Expression) -> None:
@@ -202,9 +200,9 @@ class Inference:
 
 
 def symbol_problem(symbol: str) -> str | None:
-    """What is wrong with a symbol, if anything."""
+    """The problem of a symbol; None if it is valid."""
     if not is_symbol(symbol):
-        return f"symbol {quote(symbol)} is empty or has blanks in it"
+        return f"symbol {quote(symbol)} is empty or contains whitespace"
     return next(iter(name_problems((symbol,))), None)
 
 

@@ -1,4 +1,4 @@
-"""What is wrong where a definition could not be read, in the words of the language."""
+"""Syntax diagnostics of S-RASP."""
 
 from __future__ import annotations
 
@@ -8,27 +8,27 @@ from softmachine.languages.source import LARGEST_SOURCE
 from softmachine.languages.text.mistakes import Case, Explainer, Mistake, Stuck, place_of
 
 READ = re.compile(r"\w\s*\(\s*[ij]\s*$")
-ELSEWHERE = "vectors are read at i or j and nowhere else; the position before i is found by 'rightmost j < i'"
+ELSEWHERE = "vectors can be read at i or j only; select the position before i by 'rightmost j < i'"
 
 
 def _word_of_the_language(stuck: Stuck) -> Mistake | None:
     if stuck.accepts != {"NAME"} or not stuck.token.isalpha():
         return None
-    message = f"{str(stuck.token)!r} is a word of the language; call the vector something else"
+    message = f"{str(stuck.token)!r} is a keyword; rename the vector"
     return Mistake(message, *place_of(stuck.token))
 
 
 explain = Explainer(
     whole="the definition",
     first=_word_of_the_language,
-    quote=("this quote is never closed", "a symbol is written like 'a'"),
-    character="the character {} means nothing here",
+    quote=("unterminated quote", "write a symbol as 'a'"),
+    character="unexpected character {}",
     only={
-        "LPAR": "a vector is written with its position, like depth(i)",
-        "I J": "a vector is read at i or at j",
-        "NAME": "a definition is written like depth(i) = …",
+        "LPAR": "write a vector with its position, as in depth(i)",
+        "I J": "expected 'i' or 'j'",
+        "NAME": "write a definition as in depth(i) = …",
     },
-    kinds={"NAME INTEGER QUOTED LPAR": "an expression", "PLUS MINUS": "an operator", "QUOTED": "a symbol like 'a'"},
+    kinds={"NAME INTEGER QUOTED LPAR": "an expression", "PLUS MINUS": "an operator", "QUOTED": "a symbol such as 'a'"},
     covered={
         "an expression": "IN",
         "an operator": "AND OR IN EQUAL SAME UNEQUAL LESS AT_MOST GREATER AT_LEAST",
@@ -48,5 +48,5 @@ explain = Explainer(
         ),
     ),
     longest=LARGEST_SOURCE,
-    continued=" (a line that is indented deeper goes on with the one before)",
+    continued=" (a more deeply indented line continues the previous one)",
 )  # fmt: skip

@@ -1,4 +1,4 @@
-"""S-RASP as text, the form that ``syntax.parse`` reads, and as tables for notebooks."""
+"""Printer of S-RASP programs: text, and HTML tables for notebooks."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ WIDEST_NAME = 16
 
 
 def to_text(program: Program) -> str:
-    """A program as text. Reading it gives the same program back."""
+    """Format a program. `parse` is the inverse."""
     width = min(WIDEST_NAME, max(len(definition.name) for definition in program.definitions)) + len("(i)")
     lines = [
-        # Outside of the alphabet's lines, # begins a comment.
+        # Outside the alphabet line, # begins a comment.
         f"program {program.name if _is_plain(program.name) and '#' not in program.name else quote(program.name)}",
         f"alphabet {' '.join(letter if _is_plain(letter) else quote(letter) for letter in program.alphabet)}",
         *(f"{f'{entry.name}(i)':{width}} = {show(entry.body)}" for entry in program.definitions),
@@ -28,7 +28,7 @@ def to_text(program: Program) -> str:
 
 
 def program_table(program: Program) -> str:
-    """A table of the program's vectors: a row a vector, with its type and its definition."""
+    """HTML table of the vectors, one per row, with types and definitions."""
     rows = [
         (entry.name, str(program.types[entry.name]), show(entry.body), "output" * (entry.name == program.output))
         for entry in program.definitions
@@ -37,5 +37,5 @@ def program_table(program: Program) -> str:
 
 
 def _is_plain(word: str) -> bool:
-    """Whether a word can stand in a line as it is: no blanks, and neither a quote nor a comment begins with it."""
+    """Whether a word needs no quotes: it has no spaces, and begins neither a quote nor a comment."""
     return bool(word) and word.isprintable() and " " not in word and word[0] not in "'\"#"

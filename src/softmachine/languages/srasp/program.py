@@ -1,7 +1,7 @@
-"""S-RASP programs, as immutable, validated data.
+"""S-RASP programs as immutable, validated data.
 
-A program computes named vectors, one after the other: at every position of the input a Boolean, a symbol or an integer.
-B-RASP is the part without integers.
+A program is a sequence of definitions of vectors. A vector has a Boolean, a symbol or an integer at every position of
+the input. B-RASP is the fragment without integers.
 """
 
 from __future__ import annotations
@@ -44,13 +44,13 @@ class Program(OfWords):
     The types of the vectors are inferred, and all problems of a program are reported at once.
 
     Args:
-        name: What people call it.
-        alphabet: The letters an input may have.
-        definitions: The vectors, in the order in which they are computed.
+        name: Name of the program.
+        alphabet: The input alphabet.
+        definitions: The vectors, in the order of computation.
         output: The vector that is the result. If it is Boolean, its value at the last position is the verdict.
-        place: Where it comes from, if it comes from a text,
-        output_place: where its output is named there, and
-        lines: the text, for messages.
+        place: Origin of the text, if the program was parsed.
+        output_place: Place of the output declaration in the text.
+        lines: The lines of the text, for messages.
     """
 
     language: ClassVar[str] = "srasp"
@@ -69,13 +69,13 @@ class Program(OfWords):
         problems, types = check(self.alphabet, self.definitions, self.output, output_place)
         if problems:
             raise invalid(f"S-RASP program {self.name!r}", problems, self.place, lines)
-        # What a cached property does, only earlier.
+        # Fills the cached property.
         self.__dict__["types"] = {name: found for name, found in types.items() if found}
 
     @cached_property
     def types(self) -> Mapping[str, Type]:
         """The type of every vector, in the order of the definitions."""
-        raise AssertionError("types are found when a program is made")
+        raise AssertionError("types are inferred when a program is constructed")
 
     @cached_property
     def _bodies(self) -> dict[str, Expression]:
@@ -99,7 +99,7 @@ class Program(OfWords):
         return self.types[self.output].kind is Kind.BOOLEAN
 
     def spell(self, values: Iterable[Value]) -> str:
-        """Values of the output as text: symbols of one character joined, anything else with blanks between."""
+        """Format values of the output: single-character symbols concatenated, all other values separated by spaces."""
         written = [str(value).lower() if isinstance(value, bool) else str(value) for value in values]
         output = self.types[self.output]
         joined = output.kind is Kind.SYMBOL and all(len(symbol) == 1 for symbol in output.symbols)
@@ -118,7 +118,7 @@ class Program(OfWords):
 def check(
     alphabet: tuple[str, ...], definitions: tuple[Definition, ...], output: str, output_place: Place | None
 ) -> tuple[list[Problem], dict[str, Type | None]]:
-    """Everything that is wrong with a program, and the types of its vectors (None where something is wrong)."""
+    """All problems of a program, and the types of its vectors (None for vectors with problems)."""
     problems = list(_alphabet_problems(alphabet))
     types: dict[str, Type | None] = {}
     inference = Inference(alphabet, types, frozenset(definition.name for definition in definitions))
@@ -138,7 +138,7 @@ def check(
 
 def _alphabet_problems(alphabet: tuple[str, ...]) -> Iterator[Problem]:
     if not alphabet:
-        yield Problem("it has no alphabet; write a line like: alphabet a b")
+        yield Problem("it has no alphabet; add a line such as: alphabet a b")
     for letter, times in Counter(alphabet).items():
         if times > 1:
             yield Problem(f"letter {letter!r} is listed {times} times in the alphabet")
@@ -149,9 +149,9 @@ def _alphabet_problems(alphabet: tuple[str, ...]) -> Iterator[Problem]:
 def _name_problems(definition: Definition, types: Mapping[str, Type | None]) -> Iterator[Problem]:
     name = definition.name
     if name in RESERVED:
-        yield Problem(f"{name!r} is a word of the language; call the vector something else", definition.place)
+        yield Problem(f"{name!r} is a keyword; rename the vector", definition.place)
     elif not NAME.fullmatch(name):
-        yield Problem(f"{name!r} is not a name; use letters, digits and _", definition.place)
+        yield Problem(f"{name!r} is not a valid name; use letters, digits and _", definition.place)
     if name in types:
         yield Problem(f"{name!r} is defined twice; give the second one another name", definition.place)
 
@@ -160,7 +160,7 @@ def _output_problems(types: Mapping[str, Type | None], output: str, place: Place
     known = " ".join(types) or "there are none"
     if not output:
         yield Problem(
-            f"it has no output; end with a line that names a vector, like: output {next(iter(types), 'good')}"
+            f"it has no output; end with a line that names a vector, as in: output {next(iter(types), 'good')}"
         )
     elif output not in types:
         yield Problem(f"the output {output!r} is not one of its vectors ({known})", place)

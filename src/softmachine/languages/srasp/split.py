@@ -1,11 +1,10 @@
-"""Predicates of attention as sums of products: S(i, j) = Σ_k A_k(i) · B_k(j), at most one of which is true.
+"""Decomposition of attention predicates into disjoint products: S(i, j) = Σ_k A_k(i) · B_k(j).
 
-This is how an inner product can compute a predicate: one vector holds all A_k(i), the other all B_k(j), and their
-product is 1 where the predicate holds and 0 elsewhere. Integers enter by equalities X(i) = Y(j), which a product may
-demand.
+In this form an inner product computes a predicate: the query holds all A_k(i), the key all B_k(j), and their inner
+product is 1 where the predicate holds and 0 elsewhere. A product may also require equalities of integers, X(i) = Y(j).
 
-The largest parts of a predicate that depend on one position alone are its atoms. All combinations of their values are
-tried, and positions i that behave alike for every j are taken together (or positions j, if that makes fewer products).
+The atoms of a predicate are its maximal parts that depend on one position only. All combinations of their values are
+enumerated, and cases at i with equal rows are merged (or cases at j with equal columns, if that gives fewer products).
 """
 
 from __future__ import annotations
@@ -27,17 +26,17 @@ MOST_EQUALITIES = 6
 MOST_PAIRS = 1 << 18
 
 Table: TypeAlias = frozenset[tuple[int, int]]
-"""The true cases: pairs of the numbers of a case at i and a case at j."""
+"""The true cases: pairs of the indices of a case at i and a case at j."""
 
 
 @dataclass(frozen=True)
 class Product:
-    """One product A(i) · B(j), with the equalities of integers that must hold, or must not.
+    """A product A(i) · B(j), with equalities of integers that must or must not hold.
 
     Args:
-        at_i: A, a Boolean that depends on i alone.
-        at_j: B, a Boolean that depends on j alone.
-        equal: The equalities X(i) = Y(j) that must hold as well.
+        at_i: A, a Boolean that depends on i only.
+        at_j: B, a Boolean that depends on j only.
+        equal: The equalities X(i) = Y(j) that must hold.
         unequal: The equalities that must not hold.
     """
 
@@ -52,16 +51,16 @@ class Product:
 
 
 def split(program: Program, predicate: Expression) -> tuple[Product, ...]:
-    """The products of a predicate over the vectors of a program: they cover each true case exactly once, and no other.
+    """Decompose a predicate over the vectors of a program into products that cover each true case exactly once.
 
     Raises:
-        ConstructionError: If there are too many cases to try.
+        ConstructionError: If there are too many cases.
     """
     return tuple(_Splitter(program, predicate).products())
 
 
 class _Splitter:
-    """Takes a predicate apart into parts at i, parts at j, and equations of integers at i and j."""
+    """Splits a predicate into atoms at i, atoms at j, and equations between integers at i and j."""
 
     def __init__(self, program: Program, predicate: Expression) -> None:
         self.program = program
@@ -75,9 +74,9 @@ class _Splitter:
         pairs = len(self.here.cases) * len(self.there.cases) * 2 ** len(self.equalities)
         if pairs > MOST_PAIRS or len(self.equalities) > MOST_EQUALITIES:
             raise ConstructionError(
-                f"the predicate {show(predicate)} distinguishes too many cases",
+                f"the predicate {show(predicate)} has too many cases",
                 place=predicate.place,
-                hint="define parts of it that depend on i or on j alone as vectors of their own",
+                hint="define its parts that depend on i or on j only as separate vectors",
             )
 
     def _collect(self, expression: Expression) -> None:
@@ -86,14 +85,14 @@ class _Splitter:
             (self.at_i if "i" in found else self.at_j)[expression] = None
         elif found and compares_integers(expression, self.program):
             equality = separate(expression)
-            assert equality is not None, "checked when the program was made"
+            assert equality is not None, "checked when the program was constructed"
             self.equations[expression] = equality
         elif found:
             for child in children(expression):
                 self._collect(child)
 
     def products(self) -> Iterator[Product]:
-        """All products, those that demand nothing of integers first."""
+        """All products, those without equalities of integers first."""
         tables = {
             holding: self._table(dict(zip(self.equalities, holding, strict=True)))
             for holding in product((False, True), repeat=len(self.equalities))
@@ -101,15 +100,15 @@ class _Splitter:
         yield from self._demanding(tables, (), ())
 
     def _table(self, holding: dict[Equality, bool]) -> Table:
-        """Where the predicate holds if these equalities do or do not."""
+        """The true cases of the predicate for these truth values of the equalities."""
 
         def atom(expression: Expression) -> Meaning | None:
             if expression in self.at_i:
-                mine = self.here.values_of(expression)
-                return lambda i, _: mine[i]
+                values_at_i = self.here.values_of(expression)
+                return lambda i, _: values_at_i[i]
             if expression in self.at_j:
-                theirs = self.there.values_of(expression)
-                return lambda _, j: theirs[j]
+                values_at_j = self.there.values_of(expression)
+                return lambda _, j: values_at_j[j]
             if expression in self.equations and isinstance(expression, Compare):
                 held = holding[self.equations[expression]]
                 truth = held is (expression.relation is Relation.EQUAL)
@@ -123,7 +122,7 @@ class _Splitter:
     def _demanding(
         self, tables: dict[tuple[bool, ...], Table], equal: tuple[Equality, ...], unequal: tuple[Equality, ...]
     ) -> Iterator[Product]:
-        """The products of tables that still depend on the first so many equalities; the others are settled."""
+        """The products of tables indexed by the truth values of the undecided equalities, the first ones."""
         if not any(tables.values()):
             return
         undecided = len(next(iter(tables)))
@@ -140,7 +139,7 @@ class _Splitter:
     def _rectangles(
         self, table: Table, equal: tuple[Equality, ...], unequal: tuple[Equality, ...]
     ) -> Iterator[Product]:
-        """The products of one table: equal rows together, or equal columns, whichever makes fewer."""
+        """The products of one table: equal rows merged, or equal columns, whichever gives fewer."""
         height, width = len(self.here.cases), len(self.there.cases)
         rows = [[j for j in range(width) if (i, j) in table] for i in range(height)]
         columns = [[i for i in range(height) if (i, j) in table] for j in range(width)]
@@ -151,7 +150,7 @@ class _Splitter:
 
 
 def _alike(lines: list[list[int]]) -> list[tuple[list[int], list[int]]]:
-    """The numbers of equal lines together, each group with what its lines hold; empty lines are left out."""
+    """Group the indices of equal lines, each group with the contents of its lines; empty lines are omitted."""
     groups: dict[tuple[int, ...], list[int]] = {}
     for number, line in enumerate(lines):
         if line:

@@ -1,6 +1,6 @@
-"""S-RASP as text, in files ``.srasp``.
+"""Parser of S-RASP programs, in ``.srasp`` files.
 
-As in::
+Example::
 
     alphabet ( ) [ ]
     open(i)  = in(i) in {'(', '['}                      # a comment
@@ -8,16 +8,14 @@ As in::
     match(i) = rightmost j < i where depth(j) = depth(i) + 1 and open(j) : in(j) else '?'
     output match
 
-``program NAME`` may say what it is called. A statement is a line together with the lines after it that are indented
-deeper; but a header (a line that begins with program, alphabet or output) does not go on with a definition or with
-``output``. A comment begins with ``#``; in the lines of the alphabet, where it may be a letter, only at the start of a
-line or after two blanks.
+``program NAME`` sets the name. A statement is a line with the more deeply indented lines after it; but a header (a line
+that begins with program, alphabet or output) is not continued by a definition or by ``output``. A comment begins with
+``#``; in the alphabet line, where ``#`` may be a letter, only at the start of a line or after two spaces.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from functools import partial
 
 from softmachine.languages.formats import Format
@@ -26,9 +24,8 @@ from softmachine.languages.srasp.building import Builder
 from softmachine.languages.srasp.mistakes import explain
 from softmachine.languages.srasp.printing import to_text
 from softmachine.languages.srasp.program import Definition, Program
-from softmachine.languages.text import layout
 from softmachine.languages.text.grammar import parser
-from softmachine.languages.text.layout import QUOTED_OR_HASH, WORD, Statement, split_lines
+from softmachine.languages.text.layout import QUOTED_OR_HASH, WORD, Statement, split_lines, statements, up_to_comment
 from softmachine.languages.text.problems import refuse
 from softmachine.languages.text.reader import StatementReader
 from softmachine.support.errors import Place
@@ -43,16 +40,17 @@ DEFINITION = re.compile(r"^[ \t]*[^\W\d]\w*[ \t]*\([ \t]*i[ \t]*\)[ \t]*=", re.M
 
 
 def looks_like(text: str) -> bool:
-    """Whether a text is meant as an S-RASP program, though there may be a mistake in it."""
+    """Whether a text is probably an S-RASP program, possibly with syntax errors."""
     return DEFINITION.search(text) is not None and HEADER.search(text) is not None
 
 
 def parse(text: str, *, source: str = "<string>", name: str | None = None) -> Program:
-    """The program that a text describes; all mistakes are reported at once."""
+    """Parse a program; all errors are reported at once."""
     check_size(text, source, "a program may have")
     lines = split_lines(text)
     reader = _Reader(source)
-    for statement in statements(lines):
+    found = statements(lines, keyword=_keyword, without_comment=_without_comment, separate=_follows_header)
+    for statement in found:
         reader.read(statement)
     refuse(reader.problems, lines)
     return Program(
@@ -66,11 +64,6 @@ def parse(text: str, *, source: str = "<string>", name: str | None = None) -> Pr
     )
 
 
-def statements(lines: list[str]) -> Iterator[Statement]:
-    """The statements of a text."""
-    return layout.statements(lines, keyword=_keyword, without_comment=_without_comment, separate=_follows_header)
-
-
 def _keyword(line: str) -> str:
     return Statement(line, 1).keyword
 
@@ -81,11 +74,11 @@ def _follows_header(line: str, keyword: str) -> bool:
 
 def _without_comment(line: str, keyword: str) -> str:
     of_alphabet = keyword == "alphabet"
-    return layout.up_to_comment(line, WORD if of_alphabet else QUOTED_OR_HASH, apart=of_alphabet)
+    return up_to_comment(line, WORD if of_alphabet else QUOTED_OR_HASH, apart=of_alphabet)
 
 
 class _Reader(StatementReader):
-    """A text on its way to a program."""
+    """Parser state: the parts of the program."""
 
     def __init__(self, source: str) -> None:
         super().__init__(source)
@@ -107,8 +100,8 @@ class _Reader(StatementReader):
         if keyword == "alphabet":
             self.alphabet = [self.plain(word) for word in words]
         elif len(words) != 1:
-            what = "the vector that is the result" if keyword == "output" else "what the program is called, in one word"
-            self.report(f"{keyword!r} is followed by one name: {what}", first.line, first.column)
+            what = "the output vector" if keyword == "output" else "the name of the program"
+            self.report(f"expected one name after {keyword!r}: {what}", first.line, first.column)
         elif keyword == "program":
             self.name = self.plain(words[0])
         else:

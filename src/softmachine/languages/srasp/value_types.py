@@ -1,4 +1,4 @@
-"""Types of S-RASP: what a vector may hold."""
+"""Value types of S-RASP vectors."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ MOST_SHOWN = 8
 
 
 class Kind(StrEnum):
-    """What sort of values: the first two are finitely many."""
+    """Kinds of values; Booleans and symbols have finitely many."""
 
     BOOLEAN = "Boolean"
     SYMBOL = "symbol"
@@ -21,11 +21,11 @@ class Kind(StrEnum):
 
 @dataclass(frozen=True)
 class Type:
-    """What an expression may be.
+    """The type of an expression.
 
     Args:
         kind: Boolean, symbol or integer.
-        symbols: If it is a symbol, all that it may be.
+        symbols: All possible symbols, if the kind is symbol.
     """
 
     kind: Kind
@@ -33,16 +33,16 @@ class Type:
 
     @property
     def finite(self) -> bool:
-        """Whether there are finitely many values, whatever the length of the input."""
+        """Whether the number of values is bounded independently of the input length."""
         return self.kind is not Kind.INTEGER
 
     @property
     def values(self) -> tuple[Value, ...]:
-        """All values, if they are finitely many; no integers are listed."""
+        """All values of a finite type; empty for integers."""
         return (False, True) if self.kind is Kind.BOOLEAN else self.symbols
 
     def union(self, other: Type) -> Type:
-        """What may be either; both must be of the same kind."""
+        """The union of two types of the same kind."""
         return Type(self.kind, tuple(dict.fromkeys(self.symbols + other.symbols)))
 
     def __str__(self) -> str:

@@ -1,4 +1,4 @@
-"""Temporal logic with counting: formulas, their text form, and what they mean."""
+"""Temporal logic with counting: formulas, parser, printer and semantics."""
 
 from softmachine.languages.linear import Linear, Relation
 from softmachine.languages.temporal.counting import Comparison, Count, LeftCount, Position, Predicate, RightCount

@@ -1,4 +1,4 @@
-"""From the parts that the grammar finds to formulas. Its methods are the names in grammar.lark."""
+"""AST builders of formulas. Their methods are named after the rules in grammar.lark."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from lark import Token
 
 DEEPEST = 200
-"""Operators nested in one another. Every one becomes a layer; nobody writes so many by hand."""
+"""Maximum nesting depth of operators. Every level becomes a transformer layer."""
 
 CONSTANTS = {"TRUE": tl.TRUE, "FALSE": tl.FALSE, "FIRST": tl.First(), "LAST": tl.Last()}
 UNARY = {
@@ -34,24 +34,24 @@ TEMPORAL = {
 
 
 def unquoted(text: str, line: int, column: int) -> str:
-    """The symbol that a text in quotes stands for.
+    """The symbol inside quotes.
 
     Raises:
-        Mistake: If a quote or a symbol is missing, or a backslash stands before something that needs none.
+        Mistake: If a quote is missing, the symbol is empty, or an escape is unknown.
     """
     if text[0] != text[-1] or len(text) < 2:
         raise Mistake(QUOTE, line, column, SYMBOLS)
     if len(text) == 2:
-        raise Mistake("there is no symbol between these quotes", line, column, SYMBOLS)
+        raise Mistake("empty symbol in quotes", line, column, SYMBOLS)
     for match in re.finditer(r"\\(.)", text):
         if match[1] not in ESCAPED:
-            hint = "after a backslash there may be a quote, a backslash, n, r or t"
-            raise Mistake(f"{match[0]!r} means nothing", line, column + match.start(), hint)
+            hint = "a backslash may be followed by a quote, a backslash, n, r or t"
+            raise Mistake(f"unknown escape {match[0]!r}", line, column + match.start(), hint)
     return re.sub(r"\\(.)", lambda match: ESCAPED[match[1]], text[1:-1])
 
 
 class FormulaBuilder(SumBuilder[Number]):
-    """Makes formulas from symbols and connectives, and sums of numbers from theirs."""
+    """AST builder of symbols, Boolean connectives and linear expressions, shared with C-RASP."""
 
     def iff(self, left: Formula, sign: Token, right: Formula) -> Formula:
         """``p <-> q``."""
@@ -70,7 +70,7 @@ class FormulaBuilder(SumBuilder[Number]):
         return at(sign, tl.And((first, *others[::2])))
 
     def unary(self, sign: Token, of: Formula) -> Formula:
-        """``not p`` and the like."""
+        """``not p`` and the other prefix operators."""
         return at(sign, UNARY[sign.type](of))
 
     def symbol(self, name: Token) -> Formula:
@@ -91,17 +91,17 @@ class FormulaBuilder(SumBuilder[Number]):
 
 
 class Builder(FormulaBuilder[Count]):
-    """Makes formulas of temporal logic, and what they say about counts."""
+    """AST builder of temporal logic with counting."""
 
-    not_linear = ("a product of two counts is not linear", "multiply a count with a number only, as in 2*#<[Q_a]")
+    not_linear = ("a product of two counts is not linear", "multiply a count by a number only, as in 2*#<[Q_a]")
 
     def temporal(self, left: Formula, sign: Token, right: Formula) -> Formula:
-        """``p since q`` and the like."""
+        """``p since q`` and ``p until q``, also with ``!``."""
         kind, reading = TEMPORAL[sign.type]
         return at(sign, kind(left, right, reading))
 
     def stray_name(self, name: Token) -> Formula:
-        """A word that is not a formula."""
+        """A name that is not a formula."""
         raise unknown_name(name)
 
     def comparison(self, left: Linear[Count], relation: Token, right: Linear[Count]) -> Formula:
@@ -109,19 +109,19 @@ class Builder(FormulaBuilder[Count]):
         return at(relation, Comparison(left, Relation.written(relation), right))
 
     def predicate(self, name: Token, of: Position | Count, *parameters: int) -> Formula:
-        """``odd(i)`` and the like."""
+        """``odd(i)`` and the other predicates."""
         try:
             return at(name, Predicate(str(name), of, parameters))
         except InvalidError as error:
             raise Mistake(f"predicate {clipped(name)!r}: {error.problems[0]}", *place_of(name)) from None
 
     def argument(self, number: Token | Count) -> Position | Count:
-        """What a predicate is applied to."""
+        """The argument of a predicate."""
         if isinstance(number, LeftCount | RightCount):
             return number
         if number != "i":
-            hint = "a predicate is one of the position i or of a count, as in odd(i) or odd(#<[Q_a])"
-            raise Mistake(f"{clipped(number)!r} is not a number", *place_of(number), hint)
+            hint = "the argument of a predicate is the position i or a count, as in odd(i) or odd(#<[Q_a])"
+            raise Mistake(f"invalid argument {clipped(number)!r}", *place_of(number), hint)
         return Position()
 
     def count(self, sign: Token, of: Formula) -> Count:
@@ -129,7 +129,7 @@ class Builder(FormulaBuilder[Count]):
         return (LeftCount if sign.type == "LEFT" else RightCount)(of)
 
     def counted(self, count: Count) -> Linear[Count]:
-        """A count in a term."""
+        """A count in a linear expression."""
         return Linear(((1, count),))
 
     def integer(self, *parts: Token) -> int:
@@ -138,8 +138,8 @@ class Builder(FormulaBuilder[Count]):
 
 
 def at(token: Token, formula: Formula) -> Formula:
-    """A formula whose operator stands at the token, unless it is too deep."""
+    """Check the nesting depth of a formula whose operator is at the token."""
     if formula.depth > DEEPEST:
-        hint = "chains of and and or are no nesting; split other formulas"
+        hint = "chains of and or of or do not count as nesting; split other formulas"
         raise Mistake(f"operators are nested more than {DEEPEST} deep", *place_of(token), hint)
     return formula

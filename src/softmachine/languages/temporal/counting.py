@@ -1,4 +1,4 @@
-"""What formulas say about numbers: comparisons of counts, and predicates of the position or of a count."""
+"""Numerical formulas: linear comparisons of counts, and predicates of the position or of a count."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from functools import partial
 from typing import ClassVar, Generic, TypeAlias
 
 from softmachine.languages.linear import LARGEST_NUMBER, Linear, Number, Relation, linear_text
-from softmachine.languages.temporal import predicates
 from softmachine.languages.temporal.formula import Formula
+from softmachine.languages.temporal.predicates import definition_of, depends_on_length
 from softmachine.languages.temporal.printing import Level, Writer
 from softmachine.support.errors import InvalidError
 
 
 @dataclass(frozen=True)
 class Position:
-    """The number i of the present position, counted from 1. Only predicates speak of it, as in ``odd(i)``."""
+    """The current position i, from 1. It occurs only as the argument of a predicate, as in ``odd(i)``."""
 
 
 POSITION = Position()
@@ -23,14 +23,14 @@ POSITION = Position()
 
 @dataclass(frozen=True)
 class LeftCount:
-    """``#<[φ]``: the number of positions j ≤ i where φ holds. The present one counts."""
+    """``#<[φ]``: the number of positions j ≤ i where φ holds, the current position included."""
 
     of: Formula
 
 
 @dataclass(frozen=True)
 class RightCount:
-    """``#>[φ]``: the number of positions j ≥ i where φ holds. The present one counts."""
+    """``#>[φ]``: the number of positions j ≥ i where φ holds, the current position included."""
 
     of: Formula
 
@@ -40,12 +40,12 @@ Count: TypeAlias = LeftCount | RightCount
 
 @dataclass(frozen=True, eq=False, repr=False)
 class LinearComparison(Formula, Generic[Number]):
-    """Two sums of numbers with integer coefficients compare so. What these numbers are is a matter of the language."""
+    """Comparison of two linear expressions, whose variables depend on the language."""
 
     left: Linear[Number]
     relation: Relation
     right: Linear[Number]
-    too_large: ClassVar[str] = "it has a number larger than 10^18, the largest there is"
+    too_large: ClassVar[str] = "it has a number larger than 10^18, the maximum"
 
     def __post_init__(self) -> None:
         if max(map(self.largest, (self.left, self.right))) > LARGEST_NUMBER:
@@ -53,11 +53,11 @@ class LinearComparison(Formula, Generic[Number]):
         super().__post_init__()
 
     def largest(self, side: Linear[Number]) -> int:
-        """The largest absolute value of a coefficient or constant anywhere in a side."""
+        """The largest absolute value of a coefficient or constant in a side, nested terms included."""
         return side.largest
 
     def side_text(self, side: Linear[Number], _writer: Writer) -> str:
-        """A side, given the texts of all formulas in it."""
+        """The text of a side; the formulas in it have been written already."""
         return linear_text(side, str)
 
     def write(self, writer: Writer) -> tuple[str, Level]:
@@ -66,12 +66,12 @@ class LinearComparison(Formula, Generic[Number]):
 
     @property
     def difference(self) -> Linear[Number]:
-        """Left side minus right side, every number once: the comparison is between this and 0."""
+        """Left side minus right side, with like terms collected: the comparison is between this and 0."""
         return (self.left - self.right).merged()
 
 
 class Comparison(LinearComparison[Count]):
-    """``2*#<[φ] - #>[ψ] + 3 <= 5``: two linear combinations of counts compare so."""
+    """``2*#<[φ] - #>[ψ] + 3 <= 5``: comparison of two linear combinations of counts."""
 
     @property
     def parts(self) -> tuple[Formula, ...]:
@@ -79,7 +79,7 @@ class Comparison(LinearComparison[Count]):
 
     @property
     def label(self) -> tuple[object, ...]:
-        """The relation, and each side without what is counted."""
+        """The relation and both sides, without the counted formulas."""
         sides = (self.left, self.right)
         kinds = (tuple((coefficient, type(count)) for coefficient, count in side.terms) for side in sides)
         return (self.relation, *kinds, *(side.constant for side in sides))
@@ -90,20 +90,20 @@ class Comparison(LinearComparison[Count]):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Predicate(Formula):
-    """``odd(i)`` or ``mod(#<[φ],3,1)``: the position or a count is in a named set of numbers."""
+    """``odd(i)`` or ``mod(#<[φ],3,1)``: a numerical predicate of the position or of a count."""
 
     name: str
     number: Position | LeftCount | RightCount = POSITION
     parameters: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
-        predicates.definition_of(self.name, self.parameters)
+        definition_of(self.name, self.parameters)
         super().__post_init__()
 
     @property
     def of_length(self) -> bool:
-        """Whether it speaks of the length of the word, too."""
-        return predicates.depends_on_length(self.name, self.parameters)
+        """Whether the predicate also depends on the length of the word."""
+        return depends_on_length(self.name, self.parameters)
 
     @property
     def parts(self) -> tuple[Formula, ...]:
@@ -111,7 +111,7 @@ class Predicate(Formula):
 
     @property
     def label(self) -> tuple[object, ...]:
-        """The name, the parameters, and whether the number is the position, a left or a right count."""
+        """The name, the parameters, and the type of the argument: position, left count or right count."""
         return (self.name, self.parameters, type(self.number))
 
     def write(self, writer: Writer) -> tuple[str, Level]:

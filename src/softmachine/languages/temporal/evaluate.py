@@ -1,4 +1,4 @@
-"""The reference evaluator: what formulas mean, straight from the definitions."""
+"""Reference interpreter of temporal logic, directly after the definitions."""
 
 from __future__ import annotations
 
@@ -6,18 +6,18 @@ from collections.abc import Callable, Iterable
 
 from softmachine.languages.linear import Linear
 from softmachine.languages.temporal import formula as tl
-from softmachine.languages.temporal import predicates
 from softmachine.languages.temporal.counting import Comparison, Count, LeftCount, Position, Predicate, RightCount
 from softmachine.languages.temporal.formula import Formula, subformulas
+from softmachine.languages.temporal.predicates import holds
 from softmachine.languages.temporal.specification import Specification
 
 
 def truth(formula: Formula | Specification, word: str | Iterable[str]) -> tuple[bool, ...]:
-    """The value of a formula at every position 1 … n of a word; () for the empty word.
+    """The truth value of a formula at every position 1 … n of a word; () for the empty word.
 
     Args:
-        formula: A formula, of which a word may have any symbols; or a specification, which has an alphabet.
-        word: Symbols. A text is read as `Specification.word` does; for a bare formula, character by character.
+        formula: A formula, whose words may have any symbols; or a specification, which has an alphabet.
+        word: The symbols. A text is split by `Specification.word`; for a formula, into characters.
 
     Raises:
         InputError: If a symbol is not in the alphabet.
@@ -28,13 +28,13 @@ def truth(formula: Formula | Specification, word: str | Iterable[str]) -> tuple[
     symbols = tuple(word)
     values: dict[Formula, tuple[bool, ...]] = {}
     for part in subformulas(formula):
-        holds = meaning(part, symbols, values)
-        values[part] = tuple(holds(i) for i in range(1, len(symbols) + 1))
+        value_at = meaning(part, symbols, values)
+        values[part] = tuple(value_at(i) for i in range(1, len(symbols) + 1))
     return values[formula]
 
 
 def satisfies(formula: Formula | Specification, word: str | Iterable[str]) -> bool:
-    """Whether a formula is true at the last position of a word. The empty word has none, and satisfies no formula.
+    """Whether a formula is true at the last position of a word. The empty word satisfies no formula.
 
     Raises:
         InputError: If a symbol is not in the alphabet.
@@ -44,7 +44,7 @@ def satisfies(formula: Formula | Specification, word: str | Iterable[str]) -> bo
 
 
 def meaning(formula: Formula, word: tuple[str, ...], values: dict[Formula, tuple[bool, ...]]) -> Callable[[int], bool]:
-    """Whether a formula holds at position i, as a function of i, given the values of its parts."""
+    """The truth value of a formula as a function of the position i, given the values of its parts."""
     n = len(word)
 
     def at(part: Formula, position: int) -> bool:
@@ -108,6 +108,6 @@ def meaning(formula: Formula, word: tuple[str, ...], values: dict[Formula, tuple
         case Comparison(one_side, relation, other_side):
             return lambda i: relation.holds(total(one_side, i), total(other_side, i))
         case Predicate(name, what, parameters):
-            return lambda i: predicates.holds(name, number(what, i), parameters, n)
+            return lambda i: holds(name, number(what, i), parameters, n)
         case _:
             raise TypeError(f"{type(formula).__name__} is not a formula of this logic")

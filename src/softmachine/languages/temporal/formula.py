@@ -1,11 +1,10 @@
-"""Formulas of temporal logic, as immutable data; those about numbers are in `counting`.
+"""Formulas of temporal logic as immutable data. Numerical formulas are in `counting`.
 
 A formula is true or false at every position 1 … n of a word. One language covers TL[⊖, ⊕], TL[since, until],
 TL[#←, #→, +, Mon] and their union LTL[#←, #→, +, Mon] (Yang, Chiang, Strobl and Angluin, "Simulating Hard Attention
 Using Soft Attention", Definitions 10, 14 and 19), with the usual derived operators.
 
-Formulas compare by structure. They may share parts and be nested however deep: nothing that goes through them is
-recursive.
+Equality is structural. Formulas may share subformulas and be nested to any depth: no traversal is recursive.
 """
 
 from __future__ import annotations
@@ -19,31 +18,31 @@ from softmachine.support.errors import InvalidError, UsageError
 
 
 class Reading(StrEnum):
-    """What ``since`` and ``until`` ask of the first argument at the witness j, where the second one holds."""
+    """Whether the first argument of ``since`` and ``until`` must hold at the witness j, where the second one holds."""
 
     STANDARD = "standard"
-    """Nothing: φ since ψ holds at i if ψ does at some j ≤ i, and φ at every k with j < k ≤ i. As in every LTL tool."""
+    """It need not: φ since ψ holds at i if ψ does at some j ≤ i, and φ at every k with j < k ≤ i. As in LTL tools."""
     PAPER = "paper"
-    """It too must hold there: j ≤ k ≤ i (Definition 14 of the paper). Written ``since!`` and ``until!``."""
+    """It must: j ≤ k ≤ i (Definition 14 of Yang et al.). Written ``since!`` and ``until!``."""
 
 
 class Formula:
-    """A formula. ``~p``, ``p & q`` and ``p | q`` make larger ones; ``str`` gives its text."""
+    """A formula. ``~p``, ``p & q`` and ``p | q`` build larger formulas; ``str`` returns the text."""
 
     depth: int
-    """How many operators are nested in it; 0 for an atom."""
+    """Nesting depth of operators; 0 for an atom."""
     _hash: int
     _label: tuple[object, ...]
     __match_args__: ClassVar[tuple[str, ...]] = ()
 
     @property
     def parts(self) -> tuple[Formula, ...]:
-        """The formulas it is made of directly, those under a count too."""
+        """The immediate subformulas, including counted formulas."""
         return ()
 
     @property
     def label(self) -> tuple[object, ...]:
-        """What it says apart from its parts: what it was made of that is no formula."""
+        """The constructor arguments that are not formulas."""
         return tuple(value for value in self._made_of() if not isinstance(value, Formula | tuple))
 
     def _made_of(self) -> tuple[object, ...]:
@@ -52,10 +51,8 @@ class Formula:
     def __post_init__(self) -> None:
         for part in self.parts:
             if not isinstance(part, Formula):
-                raise UsageError(
-                    f"{type(self).__name__} is made of formulas, not of {part!r}", hint="see parse_formula"
-                )
-        # Kept, so that nothing goes down into the parts again.
+                raise UsageError(f"{type(self).__name__} takes formulas, not {part!r}", hint="see parse_formula")
+        # Stored, so that no later computation traverses the parts again.
         object.__setattr__(self, "depth", max((1 + part.depth for part in self.parts), default=0))
         object.__setattr__(self, "_label", self.label)
         object.__setattr__(self, "_hash", hash((type(self), self._label, self.parts)))
@@ -81,7 +78,7 @@ class Formula:
         return True
 
     def __reduce__(self) -> tuple[type[Formula], tuple[object, ...]]:
-        # Hashes of texts differ between processes.
+        # Hashes of strings differ between processes.
         return type(self), self._made_of()
 
     def __invert__(self) -> Not:
@@ -94,7 +91,7 @@ class Formula:
         return Or((*(self.operands if isinstance(self, Or) else (self,)), other))
 
     def write(self, _writer: Writer) -> tuple[str, Level]:
-        """Its text, given those of its parts, and how tightly that holds together."""
+        """The text of the formula, given the texts of its parts, and its precedence level."""
         raise UsageError(f"{type(self).__name__} has no text form")
 
     def __str__(self) -> str:
@@ -106,15 +103,13 @@ class Formula:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Symbol(Formula):
-    """``Q_a``: the symbol here is a."""
+    """``Q_a``: the symbol at this position is a."""
 
     symbol: str
 
     def __post_init__(self) -> None:
         if not isinstance(self.symbol, str) or not self.symbol:
-            raise InvalidError(
-                "the formula", [f"{self.symbol!r} is not a symbol; a symbol is a text, not an empty one"]
-            )
+            raise InvalidError("the formula", [f"{self.symbol!r} is not a symbol; a symbol is a non-empty string"])
         super().__post_init__()
 
     def write(self, _writer: Writer) -> tuple[str, Level]:
@@ -123,7 +118,7 @@ class Symbol(Formula):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Constant(Formula):
-    """``true`` or ``false``, everywhere."""
+    """``true`` or ``false``, at every position."""
 
     value: bool
 
@@ -169,27 +164,27 @@ class Not(Unary):
 
 
 class Previous(Unary):
-    """``prev φ``: there is a position before this one, and φ holds there."""
+    """``prev φ``: this is not the first position, and φ holds at the previous one."""
 
 
 class Next(Unary):
-    """``next φ``: there is a position after this one, and φ holds there."""
+    """``next φ``: this is not the last position, and φ holds at the next one."""
 
 
 class Once(Unary):
-    """``once φ``: φ holds here or somewhere before."""
+    """``once φ``: φ holds at this or some earlier position."""
 
 
 class Historically(Unary):
-    """``historically φ``: φ holds here and everywhere before."""
+    """``historically φ``: φ holds at this and all earlier positions."""
 
 
 class Eventually(Unary):
-    """``eventually φ``: φ holds here or somewhere after."""
+    """``eventually φ``: φ holds at this or some later position."""
 
 
 class Always(Unary):
-    """``always φ``: φ holds here and everywhere after."""
+    """``always φ``: φ holds at this and all later positions."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -199,7 +194,7 @@ class _Several(Formula):
     def __post_init__(self) -> None:
         if not isinstance(self.operands, tuple) or len(self.operands) < 2:
             raise UsageError(
-                f"{type(self).__name__} is made of a tuple of two or more formulas, not of {self.operands!r}",
+                f"{type(self).__name__} takes a tuple of two or more formulas, not {self.operands!r}",
                 hint="conjunction(...) and disjunction(...) take any number of formulas",
             )
         super().__post_init__()
@@ -210,14 +205,14 @@ class _Several(Formula):
 
 
 class And(_Several):
-    """``φ and ψ and …``: all of two or more operands."""
+    """``φ and ψ and …``: conjunction of two or more operands."""
 
     def write(self, writer: Writer) -> tuple[str, Level]:
         return writer.word(self).join(writer.inside(part, Level.SINCE) for part in self.operands), Level.AND
 
 
 class Or(_Several):
-    """``φ or ψ or …``: some of two or more operands."""
+    """``φ or ψ or …``: disjunction of two or more operands."""
 
     def write(self, writer: Writer) -> tuple[str, Level]:
         return writer.word(self).join(writer.inside(part, Level.AND) for part in self.operands), Level.OR
@@ -259,15 +254,15 @@ class _Temporal(_Binary):
 
 
 class Since(_Temporal):
-    """``φ since ψ``: ψ holds here or somewhere before, and φ ever after, up to here. See `Reading`."""
+    """``φ since ψ``: ψ holds at some j ≤ i, and φ at all positions after j up to i. See `Reading`."""
 
 
 class Until(_Temporal):
-    """``φ until ψ``: ψ holds here or somewhere after, and φ from here on before that. See `Reading`."""
+    """``φ until ψ``: ψ holds at some j ≥ i, and φ at all positions from i to before j. See `Reading`."""
 
 
 def subformulas(*formulas: Formula) -> tuple[Formula, ...]:
-    """Every formula that these are made of, each once and after its own parts; for one formula the last is itself."""
+    """All subformulas in topological order, parts first, without repetition; a single formula is the last itself."""
     found: dict[Formula, None] = {}
     waiting = [(formula, False) for formula in reversed(formulas)]
     while waiting:
@@ -283,11 +278,11 @@ def subformulas(*formulas: Formula) -> tuple[Formula, ...]:
 
 
 def formula_text(formula: Formula, *, unicode: bool = False) -> str:
-    """The text of a formula, which `parse_formula` reads back as the same, with no more parentheses than needed.
+    """Format a formula with a minimum of parentheses. `parse_formula` is the inverse.
 
     Args:
         formula: The formula.
-        unicode: With ¬ ∧ ∨ → ↔ ⊖ ⊕ and ←# →# instead of words and #< #>.
+        unicode: Whether to use ¬ ∧ ∨ → ↔ ⊖ ⊕ and ←# →# instead of words and #< #>.
 
     Raises:
         UsageError: If the text would be longer than 16 MiB.

@@ -1,4 +1,4 @@
-"""What to say about a formula that cannot be read: what is wrong, where (with a caret), and what is right."""
+"""Syntax diagnostics of formulas."""
 
 from __future__ import annotations
 
@@ -15,30 +15,29 @@ if TYPE_CHECKING:
     from lark import Token
 
 WIDTH = 60
-"""So many characters of a line are shown on either side of a mistake."""
-QUOTE = "this quote is not closed on its line"
-SYMBOLS = "a symbol a is written Q_a, and one with other characters than letters and digits in quotes: '('"
-COMPARISONS = "counts and numbers compare, as in #<[Q_a] <= 3; join two comparisons with and"
+"""Maximum number of characters of the line in an excerpt, on either side of the error."""
+QUOTE = "unterminated quote"
+SYMBOLS = "write Q_a for the symbol a; quote symbols with characters other than letters and digits, as in '('"
+COMPARISONS = "compare counts and numbers, as in #<[Q_a] <= 3; join two comparisons with and"
 COUNTS = (
-    "a count is written #<[Q_a] or #>[Q_a]; a comment begins at the start of a line or after two blanks, "
-    "and not with #["
+    "write a count as #<[Q_a] or #>[Q_a]; a comment begins at the start of a line or after two spaces, and not with #["
 )
 
 
 def error_of(mistake: Mistake, text: str, source: str) -> SourceError:
-    """The error to raise for a mistake in a text that comes from this source."""
+    """The exception for a syntax error in a text, with an excerpt."""
     shown = excerpt(text, mistake.line, mistake.column)
     message = f"{mistake.message}\n{shown}" if shown.strip(" \n^") else mistake.message
     return SourceError(message, place=Place(source, mistake.line, mistake.column), hint=mistake.hint)
 
 
 def excerpt(text: str, line: int, column: int) -> str:
-    """A line of a text, or the part of it around a column, and below it a caret at the column."""
+    """The part of a line around a column, and below it a caret at the column."""
     content = text.split("\n")[line - 1].rstrip("\r")
     start, end = max(0, column - 1 - WIDTH), column - 1 + WIDTH
     before = ("…" if start else "") + content[start : column - 1]
     after = content[column - 1 : end] + ("…" if end < len(content) else "")
-    # As many blanks as the text before is wide in a terminal.
+    # The caret is indented by the width of the text before it in a terminal.
     return f"    {_visible(before + after)}\n    {' ' * sum(map(columns, before))}^"
 
 
@@ -47,34 +46,34 @@ def _visible(text: str) -> str:
 
 
 def unknown_name(token: Token) -> Mistake:
-    """A word that means nothing where it stands."""
+    """The diagnostic of an unknown name."""
     name = clipped(token)
     close = get_close_matches(name.lower(), [*sorted(RESERVED), *predicate_names()], n=1, cutoff=0.75)
     if name == "i":
-        hint = "only predicates speak of the position i, as in odd(i)"
+        hint = "the position i occurs only in predicates, as in odd(i)"
     elif name in predicate_names():
-        hint = f"a predicate is one of the position or of a count, as in {name}(i) or {name}(#<[Q_a])"
+        hint = f"a predicate takes the position or a count, as in {name}(i) or {name}(#<[Q_a])"
     elif len(name) > 1 and set(name) <= set("YXOHFG"):
-        hint = f"put blanks between operators: {' '.join(name)}"
+        hint = f"put spaces between operators: {' '.join(name)}"
     elif name == "xor":
-        hint = "either p or q is written not (p <-> q)"
+        hint = "write not (p <-> q) for exclusive or"
     elif close:
-        hint = f"did you mean {close[0]}? A symbol is written Q_{name}"
+        hint = f"did you mean {close[0]}? Write Q_{name} for the symbol {name}"
     else:
-        hint = f"to say that the symbol here is {name}, write Q_{name}"
-    return Mistake(f"{name!r} means nothing here", *place_of(token), hint)
+        hint = f"write Q_{name} for the symbol {name}"
+    return Mistake(f"unknown name {name!r}", *place_of(token), hint)
 
 
 def bare_q(token: Token) -> Mistake:
-    """``Q_`` without a symbol."""
-    return Mistake("Q_ needs the name of a symbol", *place_of(token), SYMBOLS)
+    """The diagnostic of ``Q_`` without a symbol."""
+    return Mistake("expected a symbol after Q_", *place_of(token), SYMBOLS)
 
 
 def _no_formula_or_name(stuck: Stuck) -> Mistake | None:
-    """No formula at all, or a word that means nothing, at the place or before it."""
+    """The diagnostic of an empty text, or of an unknown name at the error or before it."""
     previous = stuck.stack[-1] if stuck.stack else None
     if stuck.ended and not stuck.stack:
-        return Mistake("there is no formula here", 1, 1, "a formula is like Q_a since Q_b, or #<[Q_a] = 2*#<[Q_b]")
+        return Mistake("expected a formula", 1, 1, "write, for example, Q_a since Q_b, or #<[Q_a] = 2*#<[Q_b]")
     if previous is not None and previous.type == "BARE_Q":
         return bare_q(previous)
     if previous is not None and previous.type == "NAME" and "RPAR" not in stuck.accepts:
@@ -92,7 +91,7 @@ explain = Explainer(
     whole="the formula",
     first=_no_formula_or_name,
     quote=(QUOTE, SYMBOLS),
-    character="{} does not belong into a formula",
+    character="unexpected character {}",
     character_hints={"#": COUNTS, "←": COUNTS, "": SYMBOLS},
     kinds={
         "NOT": "a formula",
@@ -107,7 +106,7 @@ explain = Explainer(
     expected=_expected,
     cases=(
         Case("RELATION", "", COMPARISONS),
-        Case("IMPLIES", "RELATION", "'at least' is written >="),
+        Case("IMPLIES", "RELATION", "write >= for 'at least'"),
         Case("LEFT RIGHT", "TIMES", "write a product with *, as in 2*#<[Q_a]"),
         Case("$END", "RELATION", COMPARISONS),
     ),

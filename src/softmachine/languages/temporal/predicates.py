@@ -1,14 +1,14 @@
-"""Unary numerical predicates: named sets of natural numbers that a position or a count may be in.
+"""Unary numerical predicates of positions and counts.
 
-`predicate` defines more of them:
+`predicate` registers a predicate:
 
     predicate("square", lambda number: math.isqrt(number) ** 2 == number)
 
-after which ``square(i)`` and ``square(#<[Q_a])`` are formulas. A predicate is a total function: it has a truth value at
-every natural number, 0 included, since a count may be 0.
+Then ``square(i)`` and ``square(#<[Q_a])`` are formulas. A predicate is a total function on the natural numbers, 0
+included, because a count may be 0.
 
 A predicate may also depend on the length n of the word, as ``half``, ``middle``, ``divides`` and ``upto`` do (θ_n of
-Definition 19 in "Simulating Hard Attention Using Soft Attention"):
+Definition 19 of Yang et al., "Simulating Hard Attention Using Soft Attention"):
 
     predicate("beyond", lambda number, n: 3 * number > 2 * n, of_length=True)
 """
@@ -27,20 +27,20 @@ RESERVED = frozenset({
     "prev", "next", "since", "until", "once", "historically", "eventually", "always",
     "Y", "X", "S", "U", "O", "H", "F", "G",
 })  # fmt: skip
-"""Words that mean something else in a formula."""
+"""Keywords of formulas."""
 TRIED = 32
-"""The numbers below this one are tried when a predicate is defined."""
+"""A new predicate is tested on the numbers below this one."""
 
 
 @dataclass(frozen=True)
 class Definition:
-    """What a predicate's name means.
+    """Definition of a numerical predicate.
 
     Args:
-        function: Takes a number and the parameters; says whether the number is in the set.
-        parameters: The names of the parameters, as the m and r of ``mod(i,m,r)``.
-        problem: Takes the parameters; says what is wrong with them, if anything is.
-        of_length: Whether the function takes the length of the word after the number: θ_n.
+        function: The truth value, as a function of the number and the parameters.
+        parameters: The names of the parameters, such as m and r in ``mod(i,m,r)``.
+        problem: Validates the parameters: returns a message, or None if they are valid.
+        of_length: Whether the function also takes the length of the word, after the number: θ_n.
     """
 
     function: Callable[..., bool]
@@ -55,15 +55,15 @@ def _prime(number: int) -> bool:
 
 def _mod_problem(modulus: int, remainder: int) -> str | None:
     if modulus < 1:
-        return f"the modulus is {modulus}; write one of at least 1"
+        return f"the modulus is {modulus}; it must be at least 1"
     if not 0 <= remainder < modulus:
-        return f"no remainder modulo {modulus} is {remainder}; write one from 0 to {modulus - 1}"
+        return f"{remainder} is not a remainder modulo {modulus}; write one from 0 to {modulus - 1}"
     return None
 
 
 def _share_problem(over: int, under: int) -> str | None:
     if not 0 <= over <= under or not under:
-        return f"{over}/{under} is no share of the length; write numbers p and q with 0 ≤ p ≤ q and q ≥ 1"
+        return f"{over}/{under} is not a fraction of the length; write numbers p and q with 0 ≤ p ≤ q and q ≥ 1"
     return None
 
 
@@ -81,21 +81,21 @@ _BUILT_IN = frozenset(_DEFINITIONS)
 
 
 def predicate(name: str, function: Callable[..., bool], *, of_length: bool = False) -> None:
-    """Define a predicate, or define it anew.
+    """Define or redefine a predicate.
 
     Args:
-        name: What formulas call it.
+        name: Its name in formulas.
         function: True or False for every natural number; with ``of_length``, for every number up to every length n.
         of_length: Whether the function also takes n, the length of the word.
 
     Raises:
-        UsageError: If the name is taken, or could not be read in a formula.
+        UsageError: If the name is reserved, or is not an identifier.
         InvalidError: If the function fails at one of the first numbers.
     """
     if not re.fullmatch(r"[^\W\d]\w*", name) or name.startswith("Q_"):
-        raise UsageError(f"{name!r} cannot be the name of a predicate", hint="write letters, digits and underscores")
+        raise UsageError(f"{name!r} cannot be the name of a predicate", hint="use letters, digits and underscores")
     if name in RESERVED or name in _BUILT_IN:
-        raise UsageError(f"{name!r} already means something else in a formula", hint="choose another name")
+        raise UsageError(f"{name!r} is reserved in formulas", hint="choose another name")
     definition = Definition(function, of_length=of_length)
     for number in range(TRIED):
         for n in range(number, TRIED) if of_length else (None,):
@@ -104,38 +104,38 @@ def predicate(name: str, function: Callable[..., bool], *, of_length: bool = Fal
 
 
 def predicate_names() -> tuple[str, ...]:
-    """The names of all predicates there are."""
+    """The names of all predicates."""
     return tuple(_DEFINITIONS)
 
 
 def depends_on_length(name: str, parameters: tuple[int, ...] = ()) -> bool:
-    """Whether a predicate speaks of the length of the word, too."""
+    """Whether a predicate also depends on the length of the word."""
     return definition_of(name, parameters).of_length
 
 
 def holds(name: str, number: int, parameters: tuple[int, ...] = (), length: int | None = None) -> bool:
-    """Whether a predicate holds of a number, in a word of this length.
+    """Whether a predicate holds for a number, in a word of this length.
 
     Raises:
-        InvalidError: If there is no such predicate, or it has no truth value at this number.
+        InvalidError: If the predicate does not exist, or has no truth value at this number.
     """
     return _value(name, definition_of(name, parameters), number, parameters, length)
 
 
 def definition_of(name: str, parameters: tuple[int, ...]) -> Definition:
-    """What a predicate with these parameters means.
+    """Look up a predicate and validate its parameters.
 
     Raises:
-        InvalidError: If there is no such predicate, or it does not take them.
+        InvalidError: If the predicate does not exist, or the parameters are invalid.
     """
     definition = _DEFINITIONS.get(name)
     problem = None
     if definition is None:
         known = ", ".join(_DEFINITIONS)
-        problem = f"there is no predicate of this name, only {known}; `predicate(name, function)` defines more"
+        problem = f"unknown predicate; the predicates are {known}; `predicate(name, function)` defines more"
     elif len(parameters) != len(definition.parameters):
         usage = ",".join(["i", *definition.parameters])
-        problem = f"it is written {name}({usage}), with {len(definition.parameters)} parameters, not {len(parameters)}"
+        problem = f"write {name}({usage}), with {len(definition.parameters)} parameters, not {len(parameters)}"
     elif definition.problem:
         problem = definition.problem(*parameters)
     if definition is None or problem:
@@ -144,7 +144,7 @@ def definition_of(name: str, parameters: tuple[int, ...]) -> Definition:
 
 
 def _value(name: str, definition: Definition, number: int, parameters: tuple[int, ...], length: int | None) -> bool:
-    """The truth value, which a function that someone else wrote may fail to have."""
+    """The truth value; user-defined functions may raise or return a value that is not Boolean."""
     if definition.of_length and length is None:
         raise InvalidError(f"predicate {name!r}", ["it depends on the length of the word, which is not known here"])
     numbers = (number, length) if definition.of_length else (number,)
@@ -157,5 +157,5 @@ def _value(name: str, definition: Definition, number: int, parameters: tuple[int
         if isinstance(value, bool):
             return value
         problem = f"{at} it is {value!r}, of type {type(value).__name__}"
-    advice = "it should be True or False at every natural number, 0 included"
+    advice = "it must be True or False at every natural number, 0 included"
     raise InvalidError(f"predicate {name!r}", [f"{problem}; {advice}"])

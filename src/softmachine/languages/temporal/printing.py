@@ -1,4 +1,4 @@
-"""Formulas as text, with no more parentheses than needed."""
+"""Printer of formulas, with a minimum of parentheses."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ if TYPE_CHECKING:
     from softmachine.languages.temporal.formula import Formula
 
 LONGEST = 1 << 24
-"""Characters. A formula that shares its parts can be far longer in writing than in memory."""
+"""Maximum length of a text, in characters. The text of a formula with shared parts can be exponentially long."""
 
 
 class Level(IntEnum):
-    """How tightly a formula holds together; looser ones need parentheses inside tighter ones."""
+    """Precedence of the outermost operator, from loosest to tightest."""
 
     IFF = 1
     IMPLIES = 2
@@ -40,35 +40,35 @@ UNICODE = ASCII | {
 
 
 def symbol_text(symbol: str) -> str:
-    """A symbol as a formula: ``Q_a``, or in quotes if it has other characters than letters, digits and underscores."""
+    """A symbol as a formula: ``Q_a``, or quoted if it has characters other than letters, digits and underscores."""
     return f"Q_{symbol}" if re.fullmatch(r"\w+", symbol) else quoted(symbol)
 
 
 def quoted(symbol: str) -> str:
-    """A symbol in quotes."""
+    """Quote a symbol."""
     escaped = symbol.replace("\\", "\\\\").replace("'", "\\'")
     return "'" + escaped.replace("\n", "\\n").replace("\r", "\\r").replace("\t", "\\t") + "'"
 
 
 class Writer:
-    """Texts of formulas, written from the smallest to the largest."""
+    """Texts of formulas, built bottom-up."""
 
     def __init__(self, words: dict[str, str]) -> None:
         self.words = words
         self.written: dict[Formula, tuple[str, Level]] = {}
 
     def write(self, formula: Formula) -> None:
-        """Write a formula whose parts are written."""
+        """Compute the text of a formula whose parts have been written."""
         text, level = formula.write(self)
         if len(text) > LONGEST:
             raise UsageError(f"the text of this formula would be longer than {LONGEST >> 20} MiB")
         self.written[formula] = text, level
 
     def word(self, of: object) -> str:
-        """The word or sign of an operator or a count, by its type."""
+        """The keyword or sign of an operator or a count, by its type."""
         return self.words[type(of).__name__]
 
     def inside(self, formula: Formula, loosest: Level) -> str:
-        """The text of a formula, in parentheses if it is looser than this."""
+        """The text of a formula, in parentheses if it binds more loosely than ``loosest``."""
         text, level = self.written[formula]
         return text if level >= loosest else f"({text})"

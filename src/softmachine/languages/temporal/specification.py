@@ -1,4 +1,4 @@
-"""What a source in temporal logic describes: a formula and the alphabet of its words."""
+"""Specifications: a formula of temporal logic with the alphabet of its words."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ class Specification(OfWords):
     """A formula over an alphabet: the language of the words that satisfy it.
 
     Args:
-        name: What people call it.
+        name: Name of the specification.
         formula: The formula.
-        alphabet: The symbols a word may have; contains those of the formula.
+        alphabet: The alphabet of the words; a superset of the symbols of the formula.
         place: Where it was defined.
     """
 
     language: ClassVar[str] = "temporal"
     default_input: ClassVar[tuple[str, ...]] = ()
-    no_symbols: ClassVar[str] = "empty; name symbols in it, as in a first line: alphabet a b"
+    no_symbols: ClassVar[str] = "empty; list its symbols in a first line, as in: alphabet a b"
     name: str
     formula: Formula
     alphabet: tuple[str, ...]
@@ -39,7 +39,7 @@ class Specification(OfWords):
             raise InvalidError(f"temporal formula {self.name!r}", problems, place=self.place)
 
     def extended(self, more: Iterable[str]) -> Specification:
-        """The same formula over an alphabet with these symbols, too."""
+        """The same formula over an alphabet with additional symbols."""
         return replace(self, alphabet=tuple(dict.fromkeys((*self.alphabet, *more))))
 
     def __str__(self) -> str:
@@ -57,7 +57,7 @@ class Specification(OfWords):
 
 
 def _problems(specification: Specification) -> Iterator[str]:
-    """Everything that is wrong with it, one sentence each."""
+    """All problems of a specification, one sentence each."""
     for symbol, times in Counter(specification.alphabet).items():
         if not symbol:
             yield "the alphabet has an empty symbol; a symbol has at least one character"

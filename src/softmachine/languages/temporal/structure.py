@@ -1,4 +1,4 @@
-"""What formulas are made of: subformulas, symbols, operators, size; and the core operators that express the others."""
+"""Structure of formulas: symbols, operators, fragments, and the translation to core operators."""
 
 from __future__ import annotations
 
@@ -13,24 +13,24 @@ from softmachine.languages.temporal.formula import Formula, subformulas
 
 
 def conjunction(formulas: Iterable[Formula]) -> Formula:
-    """All of any number of formulas: true if there are none."""
+    """The conjunction of any number of formulas; true if there are none."""
     operands = tuple(formulas)
     return tl.And(operands) if len(operands) > 1 else operands[0] if operands else tl.TRUE
 
 
 def disjunction(formulas: Iterable[Formula]) -> Formula:
-    """Some of any number of formulas: false if there are none."""
+    """The disjunction of any number of formulas; false if there are none."""
     operands = tuple(formulas)
     return tl.Or(operands) if len(operands) > 1 else operands[0] if operands else tl.FALSE
 
 
 def symbols(formula: Formula) -> tuple[str, ...]:
-    """The symbols that a formula mentions, in the order it first does."""
+    """The symbols of a formula, in the order of first occurrence."""
     return tuple(part.symbol for part in subformulas(formula) if isinstance(part, tl.Symbol))
 
 
 class Operator(StrEnum):
-    """What a formula may need apart from symbols and Boolean connectives, with the names of the literature."""
+    """Operators other than symbols and Boolean connectives, with the names of the literature."""
 
     PREVIOUS = "⊖"
     NEXT = "⊕"
@@ -47,24 +47,24 @@ class Operator(StrEnum):
 
 
 FUTURE = frozenset({Operator.NEXT, Operator.UNTIL, Operator.LAST, Operator.RIGHT_COUNT, Operator.LENGTH})
-"""The operators that look at what comes after a position, or at how much there is."""
+"""The operators that depend on later positions, or on the length of the word."""
 OPERATORS: dict[type[Formula], Operator] = {
     tl.Previous: Operator.PREVIOUS, tl.Next: Operator.NEXT, tl.First: Operator.FIRST, tl.Last: Operator.LAST,
     tl.Since: Operator.SINCE, tl.Once: Operator.SINCE, tl.Historically: Operator.SINCE,
     tl.Until: Operator.UNTIL, tl.Eventually: Operator.UNTIL, tl.Always: Operator.UNTIL,
 }  # fmt: skip
-"""The operators that formulas stand for or abbreviate."""
+"""The operator of every node type; derived operators map to the one that they abbreviate."""
 
 
 @dataclass(frozen=True)
 class Fragment:
-    """A part of the logic: formulas with no other operators than these. Derived ones count as what they abbreviate."""
+    """A fragment of the logic: formulas with these operators only. Derived operators count as what they abbreviate."""
 
     operators: frozenset[Operator]
 
     @property
     def past(self) -> bool:
-        """Whether the value at a position depends on nothing after it, as a future-masked transformer needs it."""
+        """Whether the value at a position is independent of later positions, as in a future-masked transformer."""
         return not self.operators & FUTURE
 
     def __str__(self) -> str:
@@ -72,12 +72,12 @@ class Fragment:
 
 
 def fragment(formula: Formula) -> Fragment:
-    """The smallest fragment that a formula is in."""
+    """The smallest fragment that contains a formula."""
     return Fragment(frozenset().union(*(operators(part) for part in subformulas(formula))))
 
 
 def operators(formula: Formula) -> frozenset[Operator]:
-    """The operators of a formula itself, apart from those of its parts."""
+    """The operators of a node, without those of its parts."""
     match formula:
         case Comparison(left, _, right):
             return frozenset({Operator.COMPARISON, *(_side(count) for _, count in left.terms + right.terms)})
@@ -95,9 +95,10 @@ def _side(count: Count) -> Operator:
 
 
 def core(formula: Formula) -> Formula:
-    """An equivalent formula with no derived operators.
+    """Translate a formula to core operators.
 
-    It has atoms, not, and, or, prev, next, since and until (in the standard reading), comparisons and predicates.
+    The result is equivalent and has only atoms, not, and, or, prev, next, since and until (in the standard reading),
+    comparisons and predicates.
     """
     done: dict[Formula, Formula] = {}
     for part in subformulas(formula):
@@ -106,7 +107,7 @@ def core(formula: Formula) -> Formula:
 
 
 def _core(formula: Formula, done: dict[Formula, Formula]) -> Formula:
-    """The core of one formula, given that of its parts."""
+    """Translate a node, given the translations of its parts."""
 
     def linear(side: Linear[Count]) -> Linear[Count]:
         return Linear(tuple((factor, type(count)(done[count.of])) for factor, count in side.terms), side.constant)
@@ -123,7 +124,7 @@ def _core(formula: Formula, done: dict[Formula, Formula]) -> Formula:
             return tl.Or((tl.And((one, two)), tl.And((tl.Not(one), tl.Not(two)))))
         case tl.Since(left, right, reading) | tl.Until(left, right, reading):
             one, two = done[left], done[right]
-            # The paper's reading asks for the first argument at the witness, too.
+            # In the paper's reading the first argument must also hold at the witness.
             return type(formula)(one, tl.And((one, two)) if reading is tl.Reading.PAPER else two)
         case tl.Once(of):
             return tl.Since(tl.TRUE, done[of])

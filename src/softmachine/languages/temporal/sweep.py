@@ -1,7 +1,6 @@
-"""The fast evaluator: the value of a formula at all positions of many words at once, one array a subformula.
+"""Vectorised interpreter: evaluates a formula at all positions of a batch of words, one array per subformula.
 
-`softmachine.languages.temporal.evaluate` says what formulas mean, and looks at all positions for every position; the
-tests hold this one to it.
+`softmachine.languages.temporal.evaluate` is the reference, which takes quadratic time; the tests compare the two.
 """
 
 from __future__ import annotations
@@ -15,20 +14,20 @@ from numpy.typing import NDArray
 
 from softmachine.languages.linear import Linear
 from softmachine.languages.temporal import formula as tl
-from softmachine.languages.temporal import predicates
 from softmachine.languages.temporal.counting import Comparison, Count, LeftCount, Position, Predicate, RightCount
 from softmachine.languages.temporal.formula import Formula, subformulas
+from softmachine.languages.temporal.predicates import holds
 from softmachine.languages.temporal.specification import Specification
 
 Truth: TypeAlias = NDArray[np.bool_]
 """[word, position]."""
 Table: TypeAlias = dict[Formula, Truth]
 LARGEST = 1 << 62
-"""Sums that cannot be larger are 64-bit integers."""
+"""Sums that cannot exceed this are computed in 64-bit integers."""
 
 
 def swept_together(specification: Specification, words: Sequence[Sequence[str]]) -> Truth:
-    """The value of a formula at every position of words of one length, over its alphabet.
+    """The truth values of a formula at every position of words of equal length.
 
     Raises:
         InvalidError: If a predicate has no truth value at a number that occurs.
@@ -37,7 +36,7 @@ def swept_together(specification: Specification, words: Sequence[Sequence[str]])
 
 
 def sweeps(specification: Specification, words: Sequence[Sequence[str]]) -> Table:
-    """The same of every subformula, each after its own parts."""
+    """The truth values of every subformula, each after its parts."""
     number = {symbol: code for code, symbol in enumerate(specification.alphabet)}
     shape = len(words), len(words[0]) if words else 0
     codes = np.fromiter(map(number.__getitem__, chain.from_iterable(words)), dtype=np.int64).reshape(shape)
@@ -48,7 +47,7 @@ def sweeps(specification: Specification, words: Sequence[Sequence[str]]) -> Tabl
 
 
 def _sweep(formula: Formula, words: NDArray[np.int64], number: dict[str, int], values: Table) -> Any:
-    """The values of a formula, given those of its parts."""
+    """The truth values of a node, given those of its parts."""
     match formula:
         case tl.Symbol(symbol):
             return words == number.get(symbol, -1)
@@ -90,21 +89,21 @@ def _sweep(formula: Formula, words: NDArray[np.int64], number: dict[str, int], v
         case Predicate(name, what, parameters):
             found, where = np.unique(_counted(what, words, values), return_inverse=True)
             n = words.shape[1]
-            held = np.array([predicates.holds(name, int(each), parameters, n) for each in found], dtype=bool)
+            held = np.array([holds(name, int(each), parameters, n) for each in found], dtype=bool)
             return held[where].reshape(words.shape)
         case _:
             raise TypeError(f"{type(formula).__name__} is not a formula of this logic")
 
 
 def _shifted(values: Truth) -> Truth:
-    """The values one position to the right; nothing holds before the first."""
+    """The values shifted by one position to the right; False at the first."""
     found = np.zeros_like(values)
     found[:, 1:] = values[:, :-1]
     return found
 
 
 def _held(one: Truth, two: Truth, reading: tl.Reading) -> Truth:
-    """Where ``two`` has held before, and ``one`` ever since; in the paper's reading from that position on."""
+    """The values of ``one since two``; in the paper's reading ``one`` must also hold at the witness."""
     found = np.zeros_like(one)
     held = np.zeros(len(one), dtype=bool)
     for i in range(one.shape[1]):
@@ -115,7 +114,7 @@ def _held(one: Truth, two: Truth, reading: tl.Reading) -> Truth:
 
 
 def _total(linear: Linear[Count], words: NDArray[np.int64], values: Table) -> NDArray[Any]:
-    """A sum of counts at every position; of large coefficients in Python's own integers."""
+    """A linear combination of counts at every position; in Python integers if 64 bits may not suffice."""
     large = linear.largest * (len(linear.terms) * words.shape[1] + 1) >= LARGEST
     total = np.full(words.shape, linear.constant, dtype=object if large else np.int64)
     for coefficient, count in linear.terms:
@@ -124,7 +123,7 @@ def _total(linear: Linear[Count], words: NDArray[np.int64], values: Table) -> ND
 
 
 def _counted(count: Position | LeftCount | RightCount, words: NDArray[np.int64], values: Table) -> NDArray[np.int64]:
-    """A count at every position."""
+    """A count, or the position itself, at every position."""
     match count:
         case LeftCount(counted):
             return np.cumsum(values[counted], axis=1, dtype=np.int64)

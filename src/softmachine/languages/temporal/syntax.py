@@ -1,23 +1,23 @@
-"""The text form of temporal logic with counting: ``.ltl`` files and one-line strings.
+"""Parser of temporal logic with counting: ``.ltl`` files and one-line strings.
 
     Q_a   'long symbol'   true   false   first   last             atoms
     prev p   next p   once p   historically p                     also Y X O H, and ⊖ ⊕
     eventually p   always p   not p                               also F G, and ! ¬ ~
-    p since q   p until q   p since! q   p until! q               also S U; with ! the paper's reading
+    p since q   p until q   p since! q   p until! q               also S U; with ! as in Yang et al.
     p and q   p or q   p -> q   p <-> q                           also & | && || => <=>, and ∧ ∨ → ↔
     2*#<[p] - #>[q] + 3 <= 5                                      also ←#[p] →#[q], and ≤ ≥ ≠
     odd(i)   prime(#<[p])   power2(i)   mod(#>[p],3,1)            predicates of the position and of counts
-    half(i)   middle(i)   divides(#<[p])   upto(i,1,3)            … that also depend on the length n
+    half(i)   middle(i)   divides(#<[p])   upto(i,1,3)            predicates that depend on the length n
 
-From tightest to loosest: comparisons; the prefix operators; since and until; and; or; ->; <->. Those between two
-formulas associate to the right, but a chain of ``and`` or of ``or`` is one conjunction or disjunction. So
+Precedence from tightest to loosest: comparisons; the prefix operators; since and until; and; or; ->; <->. Binary
+operators are right-associative, but a chain of ``and`` or of ``or`` is one conjunction or disjunction. So
 ``not p since q and r`` is ``((not p) since q) and r``, and ``p since q since r`` is ``p since (q since r)``. Up to ->
-this is Spot's precedence. Of <-> there is no common view: here it is the loosest, as in pylogics; in Spot it is on one
-level with ->, in NuSMV it is tighter. As in Spot ``p U!q`` is ``p until (not q)``; but ``p until!q`` is the paper's
-until.
+this is Spot's precedence. For <-> there is no convention: here it is the loosest, as in pylogics; in Spot it has the
+precedence of ->, in NuSMV it is tighter. As in Spot ``p U!q`` is ``p until (not q)``; but ``p until!q`` is the until of
+Yang et al.
 
-A first line ``alphabet a b 'c d'`` names the symbols that words may have; without it they are those of the formula.
-A ``#`` at the start of a line or after two blanks begins a comment where it cannot be a count.
+A first line ``alphabet a b 'c d'`` declares the alphabet; without it the alphabet consists of the symbols of the
+formula. A ``#`` at the start of a line or after two spaces begins a comment where it cannot be a count.
 """
 
 from __future__ import annotations
@@ -46,16 +46,16 @@ MARKS = re.compile(
     r"\bQ_|#[<>]\s*\[|←#|→#|[¬∧∨⊖⊕]|'[^'\n]+'|\b\w+\s*\(\s*(i\s*[,)]|#[<>])"
     r"|\b(since|until|prev|next|once|historically|eventually|always)\b[ !(]|^\s*(true|false|first|last)\s*$"
 )
-"""What few texts but formulas have."""
+"""Patterns that hardly occur outside formulas."""
 SIGNS = re.compile(r"\b[FGHOXY]\s*\(|\b[FGHOXY]\s+\w+\s*$|\w\s+[SU]\s+\w|[-=]>|[→↔]|\s[&|]{1,2}\s|^\s*[!~]\s*\w|#\s*\[")
-"""What one line that is no name may have only if it is meant as a formula."""
+"""Patterns that identify a single line as a formula."""
 FILE_NAME = re.compile(r"\s*[^\s'\"]*[./\\][^\s'\"]*\s*")
 OTHER_LANGUAGES = re.compile(r"\A\s*[<{]|:=|^\s*[^\W\d]\w*\s*<-(?!>)|^\s*\w[\w .]*:|^\s*\w+\(i\)\s*=", re.MULTILINE)
-"""Definitions, rules and rows of machines, of which formulas have none."""
+"""Patterns of definitions, rules and machine tables, which do not occur in formulas."""
 
 
 def looks_like(text: str) -> bool:
-    """Whether a text is meant as a formula, though there may be a mistake in it."""
+    """Whether a text is probably a formula, possibly with syntax errors."""
     if header := HEADER.match(text):
         text = text[header.end() :]
     elif FILE_NAME.fullmatch(text):
@@ -67,17 +67,17 @@ def looks_like(text: str) -> bool:
 def parse(
     text: str, *, source: str = "<string>", name: str | None = None, alphabet: Iterable[str] = ()
 ) -> Specification:
-    """The formula that a text describes, and the alphabet of its words.
+    """Parse a formula with its alphabet.
 
     Args:
         text: The text.
-        source: Where it comes from, for messages.
-        name: What to call the formula; by default its file, or the formula itself.
-        alphabet: Symbols that words may have apart from those that the text names.
+        source: Origin of the text, for messages.
+        name: Name of the specification; by default the file name, or the formula itself.
+        alphabet: Symbols of the alphabet in addition to those in the text.
 
     Raises:
-        SourceError: If it cannot be read.
-        InvalidError: If the formula has a symbol that the alphabet lacks.
+        SourceError: If the text has a syntax error.
+        InvalidError: If the formula has a symbol that is not in the alphabet.
     """
     check_size(text, source, "a formula may have")
     letters, rest = _header(text, source)
@@ -93,10 +93,10 @@ def parse(
 
 
 def parse_formula(text: str, *, source: str = "<string>") -> Formula:
-    """The formula that a text describes.
+    """Parse a formula.
 
     Raises:
-        SourceError: If it cannot be read.
+        SourceError: If the text has a syntax error.
     """
     from lark import UnexpectedInput
 
@@ -105,16 +105,18 @@ def parse_formula(text: str, *, source: str = "<string>") -> Formula:
         return cast("Formula", parser("temporal", Builder).parse(text))
     except UnexpectedInput as error:
         raise error_of(explain(error, text), text, source) from None
-    except Mistake as mistake:
-        raise error_of(mistake, text, source) from None
+    except Mistake as error:
+        raise error_of(error, text, source) from None
 
 
 def to_text(what: Specification | Formula, *, unicode: bool = False) -> str:
-    """The text of a formula, which `parse` reads back, with a line for the alphabet if it is not the formula's symbols.
+    """Format a specification or formula. `parse` is the inverse.
+
+    A line declares the alphabet if it differs from the symbols of the formula.
 
     Args:
         what: A specification or a formula.
-        unicode: With ¬ ∧ ∨ → ↔ ⊖ ⊕ and ←# →# instead of words and #< #>.
+        unicode: Whether to use ¬ ∧ ∨ → ↔ ⊖ ⊕ and ←# →# instead of words and #< #>.
     """
     if isinstance(what, Formula):
         return formula_text(what, unicode=unicode)
@@ -126,7 +128,7 @@ def to_text(what: Specification | Formula, *, unicode: bool = False) -> str:
 
 
 def _header(text: str, source: str) -> tuple[tuple[str, ...] | None, str]:
-    """The symbols of the alphabet's line, if there is one; and the text without it, everything else in its place."""
+    """The symbols of the alphabet line, if there is one; and the text with that line replaced by spaces."""
     header = HEADER.match(text)
     if not header:
         return None, text
@@ -140,9 +142,9 @@ def _header(text: str, source: str) -> tuple[tuple[str, ...] | None, str]:
         try:
             letter = unquoted(match[0], line, column) if match[0][0] in "'\"" else match[0]
             if letter in letters:
-                raise Mistake(f"symbol {letter!r} is already in the alphabet", line, column, "name every symbol once")
-        except Mistake as mistake:
-            raise error_of(mistake, text, source) from None
+                raise Mistake(f"symbol {letter!r} is already in the alphabet", line, column, "list every symbol once")
+        except Mistake as error:
+            raise error_of(error, text, source) from None
         letters[letter] = None
     blanked = re.sub(r"[^\n]", " ", text[: header.end()])
     return tuple(letters), blanked + text[header.end() :]

@@ -1,7 +1,7 @@
-"""What the grammars of all languages have in common: the kind of parser, and what makes sums of their parts.
+"""LALR parsers of the text languages, and the AST builder of linear expressions.
 
-The grammar of a language is the file ``grammar.lark`` in its folder, after ``terminals.lark`` here. A builder has a
-method for each name of the grammar, which takes the parts that were found: tokens, and what was made of inner parts.
+The grammar of a language is ``terminals.lark`` followed by the file ``grammar.lark`` in the folder of the language. An
+AST builder has one method per grammar rule; its arguments are the children: tokens and results of inner rules.
 """
 
 from __future__ import annotations
@@ -20,24 +20,24 @@ if TYPE_CHECKING:
 
 @cache
 def parser(language: str, builder: type | None = None) -> Lark:
-    """The parser of a language.
+    """Return the LALR parser of a language.
 
     Args:
-        language: The name of its folder.
-        builder: Makes something of each part as soon as it is found. With it in place of trees nothing is recursive,
-            however deep the brackets are.
+        language: Name of the folder of the language.
+        builder: Class of the AST builder, which is called during parsing. Unlike a traversal of the parse tree, this
+            needs no recursion, however deep the nesting.
     """
-    # Imported late because not every source needs it.
+    # Imported here because not every source format needs lark.
     from lark import Lark
 
-    paths = (("text", "terminals.lark"), (language, "grammar.lark"))
+    paths = (("terminals.lark",), (language, "grammar.lark"))
     texts = [files("softmachine.languages").joinpath(*path).read_text("utf-8") for path in paths]
     calls = cast("Any", builder and _Calls(builder()))
     return Lark("".join(texts), parser="lalr", lexer="basic", maybe_placeholders=False, transformer=calls)
 
 
 class _Calls:
-    """A builder as lark calls it: with a list of parts."""
+    """Adapter from lark, which passes a list of children, to the methods of a builder."""
 
     def __init__(self, builder: object) -> None:
         self._builder = builder
@@ -48,15 +48,15 @@ class _Calls:
 
 
 class SumBuilder(Generic[Number]):
-    """Makes sums with integer coefficients from their parts."""
+    """AST builder of linear expressions with integer coefficients."""
 
-    too_large: ClassVar[tuple[str, str | None]] = ("this number is too large", "10^18 is the largest there is")
-    """What to say of a number beyond the largest, and what would be right."""
+    too_large: ClassVar[tuple[str, str | None]] = ("number too large", "numbers are at most 10^18")
+    """Message and hint for a number that exceeds the maximum."""
     not_linear: ClassVar[tuple[str, str]]
-    """What to say of a product of two sums that are no numbers, and what would be right."""
+    """Message and hint for a product of two non-constant expressions."""
 
     def term(self, *parts: Token | Linear[Number]) -> Linear[Number]:
-        """A sum, with a sign in front of every product but perhaps the first."""
+        """A sum of products, each with a sign (optional for the first)."""
         factor, numbers, constant = 1, [], 0
         for part in parts:
             if not isinstance(part, Linear):
@@ -67,7 +67,7 @@ class SumBuilder(Generic[Number]):
         return Linear(tuple(numbers), constant)
 
     def product(self, result: Linear[Number], *others: Token | Linear[Number]) -> Linear[Number]:
-        """``2*x``, where all factors but one are numbers."""
+        """``2*x``, where at most one factor is not constant."""
         for other in others:
             if not isinstance(other, Linear):
                 sign = other
@@ -81,12 +81,12 @@ class SumBuilder(Generic[Number]):
         return result
 
     def number(self, digits: Token) -> Linear[Number]:
-        """A number in a sum."""
+        """An integer constant in a sum."""
         return Linear((), self.natural(digits))
 
     def natural(self, digits: Token) -> int:
-        """The number that digits stand for."""
-        # Digits are counted before they are read, since reading very many takes long.
+        """The value of a sequence of digits."""
+        # The digits are counted first because the conversion of very long numbers is slow.
         significant = digits.lstrip("0") or "0"
         if len(significant) > len(str(LARGEST_NUMBER)) or int(significant) > LARGEST_NUMBER:
             raise self._too_large(digits)

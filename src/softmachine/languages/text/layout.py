@@ -1,4 +1,4 @@
-"""Sources of one statement a line: lines, statements, words, and symbols in quotes."""
+"""Lexical structure of line-oriented sources: lines, statements, words and quoted symbols."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ TAB = 8
 
 @dataclass(frozen=True)
 class Word:
-    """A word of a statement and where it stands, counted from 1."""
+    """A word of a statement with its line and column, from 1."""
 
     text: str
     line: int
@@ -28,19 +28,19 @@ class Word:
 
 @dataclass(frozen=True)
 class Statement:
-    """A statement: its text, where comments are left out and columns are kept, and its first line, counted from 1."""
+    """A statement: its text without comments (columns are preserved), and its first line, from 1."""
 
     text: str
     line: int
 
     @property
     def keyword(self) -> str:
-        """Its first word."""
+        """The first word."""
         found = _FIRST_WORD.match(self.text)
         return found[1] if found else ""
 
     def words(self) -> list[Word]:
-        """Its words, which blanks separate; a quoted one counts as one."""
+        """The words of the statement, separated by whitespace; a quoted symbol is one word."""
         return [
             Word(found[0], self.line + offset, found.start() + 1)
             for offset, line in enumerate(self.text.split("\n"))
@@ -55,13 +55,13 @@ def statements(
     without_comment: Callable[[str, str], str],
     separate: Callable[[str, str], bool] = lambda _line, _keyword: False,
 ) -> Iterator[Statement]:
-    """The statements of a text: a line and the lines after it that are indented deeper, without comments.
+    """Split a text into statements: a line and the more deeply indented lines after it, without comments.
 
     Args:
         lines: The lines of the text.
-        keyword: The keyword of the statement that a line would begin, as far as the other functions need it.
-        without_comment: A line up to its comment, in a statement with this keyword.
-        separate: Whether a line begins a statement, however it is indented, after a statement with this keyword.
+        keyword: The keyword of the statement that a line would begin, passed to the other two functions.
+        without_comment: Removes the comment from a line of a statement with this keyword.
+        separate: Whether a line begins a statement regardless of its indentation, after a statement with this keyword.
     """
     collected: list[str] = []
     first = outer = 0
@@ -84,12 +84,12 @@ def statements(
 
 
 def up_to_comment(line: str, words: re.Pattern[str], *, apart: bool) -> str:
-    """A line up to its comment, which is the first word that begins with ``#``.
+    """Remove the comment from a line; it begins at the first word that begins with ``#``.
 
     Args:
         line: The line.
-        words: What the line is read as; a ``#`` in quotes is a part of what is quoted.
-        apart: Whether a comment must stand at the start of the line or after two blanks.
+        words: Pattern of a word; a ``#`` inside quotes does not begin a comment.
+        apart: Whether a comment must be at the start of the line or after two spaces or a tab.
     """
     beginning = len(line) - len(line.lstrip())
     for found in words.finditer(line):
@@ -100,18 +100,18 @@ def up_to_comment(line: str, words: re.Pattern[str], *, apart: bool) -> str:
 
 
 def split_lines(text: str) -> list[str]:
-    """The lines of a text, whatever ends them."""
+    """Split a text into lines, with any line ending; removes a byte order mark."""
     return text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n").split("\n")
 
 
 def quote(symbol: str, mark: str = "'") -> str:
-    """A symbol in quotes; what has no sign of its own is written as an escape."""
+    """Quote a symbol; unprintable characters are escaped."""
     shown = (c if c.isprintable() else repr(c)[1:-1] for c in symbol.replace("\\", r"\\").replace(mark, f"\\{mark}"))
     return f"{mark}{''.join(shown)}{mark}"
 
 
 def unquote(quoted: str) -> str | None:
-    r"""The symbol in quotes, or None if the quotes do not match or there is an unknown escape in it.
+    r"""The symbol inside quotes, or None if the quotes do not match or an escape is unknown.
 
     The escapes are ``\\``, ``\'``, ``\"``, ``\n``, ``\r``, ``\t``, ``\x41``, ``\u0041`` and ``\U00000041``.
     """
@@ -128,6 +128,6 @@ def _unescape(found: re.Match[str]) -> str:
 
 
 def indentation(line: str) -> int:
-    """How far a line is indented, in blanks."""
+    """The indentation of a line, in columns."""
     expanded = line.expandtabs(TAB)
     return len(expanded) - len(expanded.lstrip())

@@ -1,4 +1,4 @@
-"""Mistakes in a text where a grammar's parser could not go on: what is wrong, where, and what would be right."""
+"""Syntax diagnostics: errors of an LALR parser turned into messages with a place and a hint."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ if TYPE_CHECKING:
     from lark.parsers.lalr_interactive_parser import InteractiveParser
 
 CLOSING = {"LPAR": ")", "LSQB": "]"}
-"""Brackets that open, by the names that lark gives them, and what closes them."""
+"""Closing bracket for each opening bracket, by the terminal name of lark."""
 LONGEST = 40
-"""So many characters of a token are shown."""
+"""Maximum number of characters of a token in a message."""
 
 
 @dataclass
-class Mistake(Exception):  # noqa: N818 - no reader lets it out
-    """Something wrong at a place of a text: line and column, counted from 1."""
+class Mistake(Exception):  # noqa: N818 - every parser catches it
+    """A syntax error with its line and column, from 1."""
 
     message: str
     line: int
@@ -30,24 +30,24 @@ class Mistake(Exception):  # noqa: N818 - no reader lets it out
 
     @property
     def sentence(self) -> str:
-        """What is wrong and, if it is known, what would be right."""
+        """The message, followed by the hint if there is one."""
         return f"{self.message}; {self.hint}" if self.hint else self.message
 
 
 def place_of(token: Token) -> tuple[int, int]:
-    """The line and column of a token."""
+    """Line and column of a token."""
     return token.line or 1, token.column or 1
 
 
 @dataclass(frozen=True)
 class Stuck:
-    """Where a parser could not go on.
+    """State of the parser at a syntax error.
 
     Args:
-        token: What it could not take; of type ``$END`` where the text ends.
-        before: The text up to there.
-        accepts: The terminals that it would have taken.
-        stack: What it has read: tokens, and None for what was made of some.
+        token: The unexpected token; of type ``$END`` at the end of the text.
+        before: The text before the token.
+        accepts: The terminals that the parser would accept.
+        stack: The value stack of the parser: tokens, and None for reduced rules.
     """
 
     token: Token
@@ -57,24 +57,24 @@ class Stuck:
 
     @property
     def ended(self) -> bool:
-        """Whether the text ends there."""
+        """Whether the error is at the end of the text."""
         return self.token.type == "$END"
 
     @property
     def begins_line(self) -> bool:
-        """Whether the token is the first of a line that goes on with the one before."""
+        """Whether the token is the first of a continuation line."""
         return "\n" in self.before and not self.before.rpartition("\n")[2].strip()
 
 
 @dataclass(frozen=True)
 class Case:
-    """A token that is often written where it cannot stand.
+    """A rule with a specific message for a common syntax error.
 
     Args:
-        tokens: The types of the token.
-        accepts: Terminals that could have come instead; all of them.
-        text: What to say, where {token} is the token.
-        after: What stands before it.
+        tokens: Types of the unexpected token, separated by spaces.
+        accepts: Terminals that the parser must accept for the rule to apply.
+        text: The message; {token} is replaced by the token.
+        after: Pattern that the text before the token must match.
     """
 
     tokens: str
@@ -83,33 +83,33 @@ class Case:
     after: re.Pattern[str] = re.compile("")
 
     def fits(self, stuck: Stuck) -> bool:
-        """Whether it is this."""
+        """Whether the rule applies to a syntax error."""
         known = stuck.token.type in self.tokens.split() and stuck.accepts.issuperset(self.accepts.split())
         return known and self.after.search(stuck.before) is not None
 
 
 @dataclass(frozen=True, kw_only=True)
 class Explainer:
-    """Says what is wrong where a parser could not go on, in the words of its language.
+    """Turns parser errors into messages, using a table of texts for a language.
 
     Args:
-        whole: What is read, as in "the formula".
-        quote: What to say of a quote that is not closed, and what would be right.
-        character: What to say of a character that nothing begins with.
-        character_hints: What would be right, by the character; under "" for all others.
-        kinds: What is named first of what may come, by the terminals that may come then: the first that fits.
-        covered: Terminals that are not named beside one of those kinds, by its name.
-        spelled: The words for terminals, in the order in which they are named.
-        expected: Says what may come, from the words for it.
-        otherwise: What would be right, if no case says more.
-        only: What to say where nothing but these terminals may come.
-        cases: What is often meant.
-        as_hints: Whether a case says what would be right beside what may come, or stands in its place.
-        ending: Types of tokens before which all brackets should be closed.
-        closing: Types of brackets that close, of which one without an opening one is reported.
-        first: What comes before all this.
-        longest: So many characters of a token are shown.
-        continued: What is added if the token is the first of a line that goes on with the one before.
+        whole: The parsed construct, as in "the formula".
+        quote: Message and hint for an unterminated quote.
+        character: Message for a character that begins no token; {} is replaced by the character.
+        character_hints: Hints by character; the key "" is the default.
+        kinds: Syntactic categories by the terminals that must be acceptable; the first match is mentioned first.
+        covered: Terminals that are not mentioned in addition to a category, by the name of the category.
+        spelled: Names of terminals, in the order in which messages mention them.
+        expected: Formats the list of expected constructs.
+        otherwise: Hint if no rule applies.
+        only: Messages for the case that exactly these terminals are acceptable.
+        cases: Rules for common errors.
+        as_hints: Whether the text of a rule is the hint, or replaces the list of expected constructs.
+        ending: Types of tokens before which all brackets must be closed.
+        closing: Types of closing brackets that are reported if no bracket is open.
+        first: Check that precedes all others.
+        longest: Maximum number of characters of a token in a message.
+        continued: Addition to the message if the token is the first of a continuation line.
     """
 
     whole: str
@@ -119,7 +119,7 @@ class Explainer:
     kinds: Mapping[str, str]
     covered: Mapping[str, str] = field(default_factory=dict)
     spelled: Mapping[str, str]
-    expected: Callable[[list[str]], str] = lambda words: f"{' or '.join(words)} should come"
+    expected: Callable[[list[str]], str] = lambda words: f"expected {' or '.join(words)}"
     otherwise: str | None = None
     only: Mapping[str, str] = field(default_factory=dict)
     cases: Sequence[Case]
@@ -131,7 +131,7 @@ class Explainer:
     continued: str = ""
 
     def __call__(self, error: UnexpectedInput, text: str, reading: InteractiveParser | None = None) -> Mistake:
-        """What to say of an error that a parser found in a text; ``reading`` is its state, if the error lacks it."""
+        """The diagnostic of a parser error; ``reading`` is the state of the parser if the error does not contain it."""
         from lark import Token, UnexpectedToken
 
         if not isinstance(error, UnexpectedToken):
@@ -153,37 +153,37 @@ class Explainer:
         )
 
     def _bracket(self, stuck: Stuck) -> Mistake | None:
-        """A bracket that is never closed, or that closes none, if that is what is wrong."""
+        """The diagnostic of an unclosed or unmatched bracket, if the error is one."""
         token = stuck.token
         opened = [entry for entry in stuck.stack if entry is not None and entry.type in CLOSING]
         if opened and token.type in self.ending.split() and stuck.accepts & {"RPAR", "RSQB"}:
-            hint = f"write {CLOSING[opened[-1].type]} where it ends"
+            hint = f"close it with {CLOSING[opened[-1].type]}"
             return Mistake("this bracket is never closed", *place_of(opened[-1]), hint)
         if not opened and token.type in self.closing.split():
-            return Mistake("there is no open bracket for this one to close", *place_of(token))
+            return Mistake("this bracket closes no open bracket", *place_of(token))
         return None
 
     def _other(self, stuck: Stuck) -> Mistake:
         token = stuck.token
         shown = clipped(token, self.longest)
-        found = f"{self.whole} ends too early" if stuck.ended else f"{shown!r} cannot stand here"
+        found = f"unexpected end of {self.whole}" if stuck.ended else f"unexpected {shown!r}"
         case = next((case.text.format(token=shown) for case in self.cases if case.fits(stuck)), None)
         reason = case if case and not self.as_hints else self._expected(stuck.accepts)
         hint = case if self.as_hints else None if case else self.otherwise
         if stuck.begins_line and not stuck.ended:
             reason += self.continued
         place = (token.end_line or 1, token.end_column or 1) if stuck.ended else place_of(token)
-        return Mistake(f"{found}: {reason}", *place, hint)
+        return Mistake(f"{found}; {reason}", *place, hint)
 
     def _expected(self, accepts: frozenset[str]) -> str:
-        """What may come, in words."""
+        """The list of expected constructs."""
         for terminals, sentence in self.only.items():
             if accepts == set(terminals.split()):
                 return sentence
         words = [word for terminals, word in self.kinds.items() if accepts.issuperset(terminals.split())][:1]
         covered = {name for word in words for name in self.covered.get(word, "").split()}
         for terminal, word in self.spelled.items():
-            # A bracket is named only if nothing else is.
+            # An opening bracket is mentioned only if nothing else is expected.
             if terminal in accepts - covered and not (terminal == "LPAR" and words):
                 words.append(word)
         return self.expected(words)

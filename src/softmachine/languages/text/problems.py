@@ -1,4 +1,4 @@
-"""What can be wrong with a program, and how it is said: where, what, and the line with a caret under the place."""
+"""Problems of a source, reported together, each with its place and an excerpt of the line with a caret."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ WIDTH = 100
 
 @dataclass(frozen=True)
 class Problem:
-    """One thing that is wrong.
+    """A problem of a source.
 
     Args:
-        message: What is wrong, and what would be right.
-        place: Where, if it comes from a text.
+        message: The problem and its remedy.
+        place: Its place, if the source was parsed from a text.
     """
 
     message: str
@@ -29,10 +29,10 @@ class Problem:
 
 
 def refuse(problems: Sequence[Problem], lines: Sequence[str]) -> None:
-    """Report all mistakes of writing at once, each with its line.
+    """Raise one error for all syntax errors, each with an excerpt of its line.
 
     Raises:
-        SourceError: If there are any.
+        SourceError: If there is at least one.
     """
     if not problems:
         return
@@ -43,25 +43,25 @@ def refuse(problems: Sequence[Problem], lines: Sequence[str]) -> None:
 
 
 def invalid(what: str, problems: Sequence[Problem], place: Place | None, lines: Sequence[str] = ()) -> InvalidError:
-    """The error that reports all broken rules at once, each with its line if the text is given."""
+    """Return one error for all semantic problems, each with an excerpt of its line if the text is given."""
     listing = [f"{problem}{_indented(excerpt(problem.place, lines), 8)}" for problem in _most(problems)]
     return InvalidError(what, listing, place=place)
 
 
 def excerpt(place: Place | None, lines: Sequence[str]) -> list[str]:
-    """The line at a place, cut to a window if it is long, and a line with a caret under the place."""
+    """The line at a place, clipped to a window if it is long, and a line with a caret under the column."""
     if place is None or place.line is None or place.column is None or place.line > len(lines):
         return []
     line = "".join(character if character.isprintable() else " " for character in lines[place.line - 1])
     start = max(0, place.column - 1 - WIDTH // 2) if len(line) > WIDTH else 0
     window = line[start : start + WIDTH]
-    blanks = "".join(" " * columns(character) for character in line[start : place.column - 1])
+    padding = "".join(" " * columns(character) for character in line[start : place.column - 1])
     lead = "… " if start else ""
-    return [lead + window + (" …" if start + WIDTH < len(line) else ""), f"{' ' * len(lead)}{blanks}^"]
+    return [lead + window + (" …" if start + WIDTH < len(line) else ""), f"{' ' * len(lead)}{padding}^"]
 
 
 def columns(character: str) -> int:
-    """How wide a terminal draws a character."""
+    """The width of a character in a terminal."""
     return 0 if combining(character) else 2 if east_asian_width(character) in "WF" else 1
 
 
