@@ -93,7 +93,7 @@ def test_a_gguf_file_has_one_unknown_token_with_a_row(tmp_path: Path) -> None:
     assert rows == len(texts)
     card = (tmp_path / "model" / "README.md").read_text(encoding="utf-8")
     assert '"n_predict": ' in card
-    assert "If `stop_type` in the answer is `limit`" in card
+    assert "If `stop_type` in the response is" in card
 
 
 @pytest.mark.parametrize(

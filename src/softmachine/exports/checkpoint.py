@@ -218,9 +218,9 @@ def _manual(placed: Placed) -> Manual:
 
 
 _UNKNOWN = (
-    "Text that is not in the vocabulary becomes the token {}. It is not a symbol, and its embedding is zero: the output "
-    "is then meaningless, even if it looks like a verdict. The code above rejects such text, and inputs that are too "
-    "long; your own code should do the same."
+    "Text that is not in the vocabulary becomes the token {}. It is not a symbol, and its embedding is zero: the "
+    "output is then meaningless, even if it looks like a verdict. The code above rejects such text, and inputs that "
+    "are too long; your own code should do the same."
 )
 _REFUSE = """\
 if tokenizer.unk_token_id in inputs.input_ids:

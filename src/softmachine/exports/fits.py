@@ -15,7 +15,7 @@ MOST_POSITIONS = 1 << 20
 MOST_TABLED = 1024
 """The largest number of positions if scores need a table of all pairs of positions, or the length is computed."""
 
-WHOLE = "the norms of a Hugging Face checkpoint apply to the whole stream, not to a part of it, so it cannot be exported"
+WHOLE = "the norms of an exported model apply to the whole stream, not to a part of it"
 """Why a layer norm of several numbers cannot be exported."""
 
 
@@ -73,6 +73,6 @@ def require_soft(transformer: Transformer) -> None:
     for head in transformer.heads:
         if head.weighting.unique or (head.weighting.hard and head.query.bias):
             raise ConstructionError(
-                f"head {head.name!r} has {head.weighting} attention; Hugging Face checkpoints have softmax",
+                f"head {head.name!r} has {head.weighting} attention; exported models have softmax",
                 hint="make it soft first: sm.soften(model, length=N)",
             )

@@ -81,7 +81,7 @@ class Stream:
         return self.stored(affine.weight)
 
     def attention(self, layer: LoweredLayer) -> dict[str, Affine]:
-        """Queries, keys, values and outputs of all heads, stacked; architectures divide scores by the root of the width."""
+        """Queries, keys, values and outputs of all heads, stacked; queries undo the division of scores by a root."""
         names = ("query", "key", "value")
         parts = {name: Affine(np.zeros((self.width, self.width)), np.zeros(self.width)) for name in (*names, "output")}
         for h, head in enumerate(layer.heads):

@@ -107,8 +107,8 @@ class Hearing:
     def wrong(self, sample: Sample, step: int, found: int | None) -> str:
         """The message about a wrong output: the input, the position, the expected and the actual output."""
         word = repr(sample.word) if sample.word else "the empty input"
-        what = "token" if self.dialogue.decodes else "the output at position"
-        was = "the largest logits tie" if found is None else f"is {self.lowered.labels[found]}"
+        what = "token" if self.dialogue.decodes else "the answer at position"
+        was = "is not decided" if found is None else f"is {self.lowered.labels[found]}"
         return f"in {self.dtype}, on {word}, {what} {step} should be {sample.expected[step]}, but {was}"
 
     def summary(self, longest: int, margin: float, failure: str | None) -> Verification:

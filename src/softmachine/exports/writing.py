@@ -92,7 +92,8 @@ tags: [softmachine, compiled, mechanistic-interpretability]
 The weights were not trained. They were compiled with softmachine, by the construction `{construction}`, and
 compute {what} {length:,} positions ({positions}).
 
-The model is {form} with {sizes}, {vocabulary} and {parameters:,} parameters.
+The model is {form} with {sizes}, a vocabulary of
+{vocabulary} and {parameters:,} parameters.
 
 ## Usage
 
