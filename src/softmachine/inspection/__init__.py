@@ -1,4 +1,4 @@
-"""Runs from the inside: what every head saw at a position, the residual stream and the logits, in exact numbers."""
+"""Inspection of runs: attention, residual stream and logits at a position, in exact numbers."""
 
 from softmachine.inspection.choices import Pattern
 from softmachine.inspection.inspection import Inspection

@@ -1,4 +1,4 @@
-"""One position of a run as text: what each head saw, how the residual stream changes, and what the logits say."""
+"""One position of a run as text: attention of each head, changes of the residual stream, and logits."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ WIDTH = 80
 _BLANK = "\x1f"
 """Stands for a blank while lines are filled."""
 MOST_CHANGES = 12
-"""So many coordinates are told that a sublayer changes."""
+"""The number of changed coordinates that are listed per sublayer."""
 MOST_LOGITS = 4
-"""So many logits are told, the largest first."""
+"""The number of logits that are listed, the largest first."""
 MOST_SCORES = 2_000
-"""So many scores of a head are written to JSON; of more, only the best."""
+"""The largest number of scores of a head in JSON; with more, only the best are written."""
 
 
 def explanation(moment: Moment, model: Model) -> str:
@@ -97,7 +97,7 @@ def _logits(logits: Logits) -> Iterator[str]:
 
 
 def _margin(margin: Fraction, bounded: bool) -> str:
-    """By how much the winner wins; of a bound, so many digits as are certain."""
+    """The margin of the winner; of a bound, the digits that are certain."""
     return f"at least {told_below(margin)}" if bounded else told(margin)
 
 
