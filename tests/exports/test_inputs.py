@@ -75,7 +75,7 @@ def test_a_tokenizer_that_loses_the_unknown_token_is_noticed(tmp_path: Path) -> 
     data = json.loads(file.read_text(encoding="utf-8"))
     data["model"]["unk_token"] = "0"
     file.write_text(json.dumps(data), encoding="utf-8")
-    with pytest.raises(UsageError, match="does not read '!' right"):
+    with pytest.raises(UsageError, match="encodes '!' incorrectly"):
         _require_tokenizer(placed, tmp_path, dialogue)
 
 
