@@ -165,7 +165,9 @@ def test_a_file_of_ours_that_was_edited_is_named_and_not_replaced(tmp_path: Path
     path.write_text(path.read_text().replace("old", "mine").replace("-map", "-mine"), encoding="utf-8")
     before = everything(folder)
     with (
-        pytest.raises(UsageError, match=f"is not replaced: {name} was changed after it was written: its digest differs"),
+        pytest.raises(
+            UsageError, match=f"is not replaced: {name} was changed after it was written: its digest differs"
+        ),
         new_folder(folder, force=True),
     ):
         pytest.fail("it must not come this far")

@@ -212,7 +212,7 @@ def _manual(placed: Placed) -> Manual:
         generates=placed.model.causal,
         adds="The tokenizer adds",
         notes=f"{SEPARATED} {_UNKNOWN.format(quoted(placed.model.spellings[placed.model.unknown]))}{batches}",
-        holding="; `config.json` lists the correct formats under `softmachine`",
+        holding="; `config.json` lists the\nothers under `softmachine`",
         inside=_INSIDE,
     )
 

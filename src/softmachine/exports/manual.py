@@ -167,10 +167,10 @@ def _marks(tokens: Sequence[str], side: str, spelled: Mapping[str, str]) -> Iter
     """The tokens added on one side, with the number of repetitions."""
     groups = [(token, len(list(same))) for token, same in groupby(tokens)]
     if len(groups) > MOST_SHOWN:
-        yield f"{many(len(tokens), 'token')} {side} it (`{side}_input` in `softmachine.json`)"
+        yield f"{many(len(tokens), 'token')} {side} the input (`{side}_input` in `softmachine.json`)"
         return
     for token, count in groups:
-        yield f"{quoted(spelled[token])}{f' × {count}' if count > 1 else ''} {side} it"
+        yield f"{quoted(spelled[token])}{f' × {count}' if count > 1 else ''} {side} the input"
 
 
 def _listed(names: Sequence[str], last: str = "or") -> str:

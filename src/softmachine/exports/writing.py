@@ -108,7 +108,7 @@ by token with the reference interpreter:
 {table}
 
 The margin is the distance between the two largest logits, divided by {gain:,.0f}; in exact arithmetic it is at least 1.
-**In a number format that is not correct, the model gives wrong outputs without any error**{holding}.
+**In a number format with a “no”, the model gives wrong outputs without raising an error**{holding}.
 
 ## Interpretability
 
