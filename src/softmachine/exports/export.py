@@ -71,9 +71,9 @@ def written(
     """
     model = _softened(model, length, form, tell)
     tell("choosing inputs to try")
-    dialogue = dialogue_of(model, _words(model, length), length)
+    spec = dialogue_of(model, _words(model, length), length)
     with new_folder(folder, force=force) as new:
-        filled = form.fill(model, new, length, dtype, dialogue, tell)
+        filled = form.fill(model, new, length, dtype, spec, tell)
         first, positions = filled.verified[0], len(filled.placed.model.positions)
         if not first.holds:
             hint = _remedy(model, form, dtype)
@@ -89,7 +89,7 @@ def written(
             model.theorem.name,
             model.notes,
         )
-        describe(new, model, filled, exported, dialogue)
+        describe(new, model, filled, exported, spec)
     return exported
 
 

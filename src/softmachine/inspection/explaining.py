@@ -87,12 +87,12 @@ def _logits(logits: Logits) -> Iterator[str]:
     more = f" and {len(ranked) - MOST_LOGITS:,} more" if len(ranked) > MOST_LOGITS else ""
     yield from _filled(f"{', '.join(items)}{more}", "  ", hanging="    ")
     if logits.winner is None:
-        verdict = f"{len(logits.rivals):,} outputs tie, so that none is said"
-        verdict += "; nobody listens here" if logits.said is None else ""
+        verdict = f"{len(logits.rivals):,} outputs tie, so that none is emitted"
+        verdict += "; the run ignores it" if logits.said is None else ""
     else:
         margin = "" if logits.margin is None else f", by {_margin(logits.margin, logits.bounded)}"
-        heard = "nobody listens here, but it would be " if logits.said is None else "it says "
-        verdict = f"{heard}{cut(logits.winner)}{margin}"
+        intro = "the run ignores it, but it would be " if logits.said is None else "it emits "
+        verdict = f"{intro}{cut(logits.winner)}{margin}"
     yield from _filled(verdict, "  ", hanging="    ")
 
 

@@ -10,8 +10,6 @@ from softmachine.inspection.seeing import HeadSight
 from softmachine.inspection.stage import Stage
 from softmachine.transformer.sight import Enclosure, Number, least, most
 
-__all__ = ["Logits", "Moment", "Stage", "Stream"]
-
 
 @dataclass(frozen=True)
 class Stream:

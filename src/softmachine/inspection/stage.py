@@ -32,7 +32,7 @@ class Stage:
     def __str__(self) -> str:
         if not self.layer:
             return self.sublayer
-        return f"{f'turn {self.turn}, ' if self.turn else ''}layer {self.layer}, {self.sublayer}"
+        return f"{f'iteration {self.turn}, ' if self.turn else ''}layer {self.layer}, {self.sublayer}"
 
 
 class Stages:

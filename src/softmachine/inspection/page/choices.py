@@ -67,14 +67,14 @@ def _coded(rows: Sequence[Spans | None]) -> list[Json]:
 
 def _far(shown: Shown) -> Json:
     """The same for a window that does not start at 0, with the retrieved vectors, since the page lacks earlier keys."""
-    transformer, window = shown.inspection.transformer, shown.window
+    transformer, positions = shown.inspection.transformer, shown.window
     try:
         engine = FastEngine(transformer)
     except Declined as reason:
         raise UsageError(
             f"only the first positions can be shown: {reason}", hint="choose a step near the beginning"
         ) from None
-    heads = iter(found(engine.start(shown.read[: window.stop + 1]), window))
+    heads = iter(found(engine.start(shown.read[: positions.stop + 1]), positions))
     return [[_told(next(heads), head) for head in layer] for _, _, layer in _layers(transformer, shown.length)]
 
 

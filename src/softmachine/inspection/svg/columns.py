@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from itertools import chain
 
-MOST_ARCS = 16
+MAX_RELEVANT = 16
 """The largest number of relevant positions that are shown."""
 FEW = 3
 """The number of positions shown at the beginning, and on each side of the query."""
@@ -22,7 +22,7 @@ def columns(count: int, here: int, matter: Iterable[int], wide: Callable[[int], 
         room: The width available; the query and the relevant positions are shown in any case.
     """
     matter = list(dict.fromkeys(matter))
-    wanted = dict.fromkeys([here, *matter[:MOST_ARCS]])
+    wanted = dict.fromkeys([here, *matter[:MAX_RELEVANT]])
     left = room - sum(map(wide, wanted))
     around = (d for distance in range(1, count + 1) for d in (-distance, distance))
     near = chain(
