@@ -56,7 +56,7 @@ def test_a_step_that_is_none_is_refused(cli: Cli, step: str, message: str) -> No
 
 def test_the_last_position_can_be_asked_for(cli: Cli) -> None:
     for last in ("last", "@-1", "-1"):
-        assert "it says REJ" in cli("run", "palindrome", "ab", "--explain", last).out
+        assert "it emits REJ" in cli("run", "palindrome", "ab", "--explain", last).out
 
 
 def test_encoders_have_positions(cli: Cli) -> None:

@@ -108,7 +108,9 @@ def test_symbols_that_python_and_markdown_read_otherwise_are_quoted() -> None:
     manual = Manual("test", "a test", "{word}\n{prints}\n", generates=False, adds="The test adds")
     code, *_, about, _, answers, _ = usage(manual, lower(model, 6, ahead=True), dialogue, 6).split("\n")
     assert ast.literal_eval(code) == '" ` | \\'
-    assert 'Its symbols are `"`, `` ` ``, `|` or `\\`. The test adds `<s>` before it.' in about
+    assert (
+        'The input consists of the symbols `"`, `` ` ``, `|` and `\\`. The test adds `<s>` before the input.' in about
+    )
     assert "the program's output there" in answers
 
 

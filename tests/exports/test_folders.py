@@ -165,7 +165,9 @@ def test_a_file_of_ours_that_was_edited_is_named_and_not_replaced(tmp_path: Path
     path.write_text(path.read_text().replace("old", "mine").replace("-map", "-mine"), encoding="utf-8")
     before = everything(folder)
     with (
-        pytest.raises(UsageError, match=f"is not replaced: {name} is not what was written: its digest is another"),
+        pytest.raises(
+            UsageError, match=f"is not replaced: {name} was changed after it was written: its digest differs"
+        ),
         new_folder(folder, force=True),
     ):
         pytest.fail("it must not come this far")
@@ -174,7 +176,7 @@ def test_a_file_of_ours_that_was_edited_is_named_and_not_replaced(tmp_path: Path
 
 def test_a_file_that_is_edited_while_the_new_ones_are_made_is_not_replaced(tmp_path: Path) -> None:
     folder = sealed(tmp_path / "model", {"README.md": "old"})
-    with pytest.raises(UsageError, match=r"README.md is not what was written"), new_folder(folder, force=True):
+    with pytest.raises(UsageError, match=r"README.md was changed after it was written"), new_folder(folder, force=True):
         filled(folder, {"README.md": "mine"})
     assert (folder / "README.md").read_text() == "mine"
 
@@ -313,9 +315,9 @@ def test_a_format_that_does_not_hold_is_refused_with_the_step_and_the_remedy(cli
     wanted = ("--dtype", "bfloat16", "--construction", "address-bits", "--length", 64)
     called = cli("export", "palindrome", *wanted, "-o", tmp_path / "model")
     assert called.status == 2
-    assert "does not hold: in bfloat16, on 'ab" in called.err
+    assert "gives a wrong output: in bfloat16, on 'ab" in called.err
     assert "token 16 should be" in called.err
-    assert "the theorem residues is made for bfloat16" in called.err
+    assert "the theorem residues is designed for bfloat16" in called.err
     assert list(tmp_path.iterdir()) == []
 
 
@@ -347,13 +349,13 @@ def test_a_formula_is_exported_and_says_true_or_false(cli: Cli, tmp_path: Path) 
     assert "AutoModelForCausalLM" in card
     assert "| float32 | yes |" in card
     assert sorted(facts["digests"]) == sorted(answer["files"])
-    with pytest.raises(SourceError, match="it is not a model that softmachine runs") as caught:
+    with pytest.raises(SourceError, match="softmachine cannot run it") as caught:
         sm.load(tmp_path / "model")
-    assert "all of its files are as they were written" in str(caught.value.hint)
+    assert "all of its files are unchanged" in str(caught.value.hint)
     for name in answer["files"]:
         content = (tmp_path / "model" / name).read_bytes()
         (tmp_path / "model" / name).write_bytes(content.replace(b"a", b"b", 1))
-        with pytest.raises(SourceError, match=f"{name} is (not what was written|damaged)"):
+        with pytest.raises(SourceError, match=f"{name} (was changed after it was written|is damaged)"):
             sm.load(tmp_path / "model")
         (tmp_path / "model" / name).write_bytes(content)
 
@@ -373,7 +375,7 @@ def test_mistakes_are_one_clear_message(
         (["palindrome", "--to", "gpt3"], "there is no format 'gpt3' to export to"),
         (["reverse-program"], "is an encoder: head"),
         (["reverse-program"], "export it to bert or onnx"),
-        (["palindrome", "--to", "bert"], "is a decoder: it goes on from its input token by token"),
+        (["palindrome", "--to", "bert"], "is a decoder: it generates token by token"),
         (["adder-8", "--to", "bert", "--length", "100"], "its shortest input takes 202 positions: --length 202"),
         ([], "say what to export"),
         (["palindrome", "--set", "interp"], "say what to export"),

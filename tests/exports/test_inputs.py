@@ -75,7 +75,7 @@ def test_a_tokenizer_that_loses_the_unknown_token_is_noticed(tmp_path: Path) -> 
     data = json.loads(file.read_text(encoding="utf-8"))
     data["model"]["unk_token"] = "0"
     file.write_text(json.dumps(data), encoding="utf-8")
-    with pytest.raises(UsageError, match="does not read '!' right"):
+    with pytest.raises(UsageError, match="encodes '!' incorrectly"):
         _require_tokenizer(placed, tmp_path, dialogue)
 
 
@@ -93,7 +93,7 @@ def test_a_gguf_file_has_one_unknown_token_with_a_row(tmp_path: Path) -> None:
     assert rows == len(texts)
     card = (tmp_path / "model" / "README.md").read_text(encoding="utf-8")
     assert '"n_predict": ' in card
-    assert "If `stop_type` in the answer is `limit`" in card
+    assert "If `stop_type` in the response is" in card
 
 
 @pytest.mark.parametrize(

@@ -114,7 +114,7 @@ def require_sizes(folder: Path, found: Found) -> None:
     """The sizes of the card are those of the configuration, and its idle heads look at all positions alike."""
     config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
     layers, heads, width = (config[key] for key in ("n_layer", "n_head", "n_embd"))
-    assert f"{layers} layers, {heads} heads a layer, width {width}," in found.card
+    assert f"{layers} layers, {heads} heads per layer, width {width}," in found.card
     assert found.seen["count"] == [heads, layers]
     assert found.seen["width"] == width
     assert "| 1 | 0: `undo 1/(i+1) of head`, 1: `undo 1/(i+1) of -head`, 2: `undo 1/(i+1) of cell`, 3: " in found.card
@@ -208,5 +208,5 @@ def test_a_card_of_a_wide_model_is_short() -> None:
     compiled = stock_model("palindrome", "turing-counter", 24)
     placed = gpt2(lower(compiled, 24), "float32")
     text = inside(placed, "", dialogue_of(compiled, [("a",)], 24))
-    assert sizes(placed) == f"5 layers, {placed.heads} heads a layer, width {placed.config['n_embd']:,}"
+    assert sizes(placed) == f"5 layers, {placed.heads} heads per layer, width {placed.config['n_embd']:,}"
     assert len(text) < 6_000

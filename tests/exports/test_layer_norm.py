@@ -35,6 +35,6 @@ def test_signs_are_exported_and_hold(source: str, theorem: str, to: str, tmp_pat
 @pytest.mark.parametrize("to", ["gpt2", "llama", "bert"])
 def test_a_hash_is_refused_with_the_reason(to: str, tmp_path: Path) -> None:
     model = api.compile("odd(#<[Q_a])" if to != "bert" else "odd(#>[Q_a])", "temporal-layer-norm")
-    with pytest.raises(ConstructionError, match="a layer norm of several numbers, and the norms of a stock checkpoint"):
+    with pytest.raises(ConstructionError, match="a layer norm of several numbers, and the norms of an exported model"):
         api.export(model, tmp_path / "model", to=to, length=24)
     assert not (tmp_path / "model").exists()

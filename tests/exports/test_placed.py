@@ -129,7 +129,7 @@ def test_a_temperature_that_depends_on_the_position_becomes_the_lowest() -> None
     ("model", "why"),
     [
         (small(Mask.ALL, weighting=softmax(9)), "head 'look' sees all j, but a decoder sees j ≤ i"),
-        (small(weighting=AVERAGE_HARD), "has average-hard attention; stock checkpoints have softmax"),
+        (small(weighting=AVERAGE_HARD), "has average-hard attention; exported models have softmax"),
     ],
 )
 def test_what_a_stock_decoder_cannot_hold_is_refused_with_the_reason(model: Model, why: str) -> None:
@@ -198,7 +198,7 @@ def test_an_encoder_knows_every_length_and_sees_what_it_should(name: str, constr
 
 
 def test_what_an_encoder_cannot_hold_is_refused_with_the_reason() -> None:
-    with pytest.raises(ConstructionError, match="is a decoder: it goes on from its input token by token"):
+    with pytest.raises(ConstructionError, match="is a decoder: it generates token by token"):
         lower(stock_model("increment", "address-bits", 16), 16, ahead=True)
 
 

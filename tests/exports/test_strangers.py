@@ -129,7 +129,7 @@ def test_a_tokenizer_that_reads_otherwise_than_it_should_is_noticed(
 ) -> None:
     careless = partial(checkpoint.fill, place=lambda *args: replace(qwen2(*args), tokenizer="AutoTokenizer"))
     monkeypatch.setattr(llama, "STOCK", tuple(replace(form, fill=careless) for form in llama.STOCK))
-    with pytest.raises(UsageError, match="does not read '<bos> <run>' right"):
+    with pytest.raises(UsageError, match="encodes '<bos> <run>' incorrectly"):
         sm.export("palindrome", tmp_path / "model", to="qwen2", length=24)
     assert list(tmp_path.iterdir()) == []
 

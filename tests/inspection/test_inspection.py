@@ -219,7 +219,7 @@ def test_steps_are_those_of_the_trace() -> None:
     assert all(inside.step_of(inside.position_of(step)) == step for step in range(run.steps + 1))
     with pytest.raises(UsageError, match="the run has the steps 0 to 15, not 16"):
         inside.position_of(16)
-    with pytest.raises(UsageError, match="a model that answers at once has no steps"):
+    with pytest.raises(UsageError, match="a model that answers in one pass has no steps"):
         sm.inspect(sm.run("Q_a since Q_b", "ab")).position_of(1)
 
 
@@ -233,7 +233,7 @@ def test_a_counter_machine_begins_with_step_1() -> None:
 def test_a_run_that_is_not_the_models_is_not_looked_into() -> None:
     run = sm.run("palindrome", "ab")
     forged = replace(run, tokens=(*run.tokens[:-1], "ACC" if run.tokens[-1] == "REJ" else "REJ"))
-    with pytest.raises(PartedError, match="the model says 'REJ', but the run has 'ACC' there"):
+    with pytest.raises(PartedError, match="the model emits 'REJ', but the run has 'ACC' there"):
         sm.inspect(forged).at(-1)
 
 
@@ -246,7 +246,7 @@ def test_balls_that_do_not_decide_are_not_guessed(monkeypatch: pytest.MonkeyPatc
 
 def test_a_run_that_rounds_is_not_looked_into() -> None:
     run = sm.run("parity", "11", arithmetic="fixed:16")
-    with pytest.raises(UsageError, match="a run in fixed:16 is the rounded one"):
+    with pytest.raises(UsageError, match="a run in fixed:16 cannot be inspected"):
         sm.inspect(run)
 
 

@@ -41,7 +41,7 @@ def test_a_step_has_tokens_arcs_sentences_and_the_tape() -> None:
     text = words(picture)
     assert "palindrome on abba, step 8" in text
     assert "last write: cell 1 was last written at step 2, with b" in text
-    assert "says (back,b,L)" in text
+    assert "emits (back,b,L)" in text
     assert "     8  back" in text
     assert sum(shape.tag == f"{NAMESPACE}path" for shape in shapes(picture)) > 10
     assert len(picture.svg) < 12_000

@@ -122,7 +122,7 @@ def test_the_rule_the_tape_and_the_sentence_are_those_of_the_step(open_kind: Ope
 def test_heads_of_loops_are_looked_at_turn_by_turn(open_kind: Open) -> None:
     opened = open_kind("circuit", "#step=30&head=2.1&turn=2")
     assert opened.text("#board .turns span") == "2"
-    opened.page.get_by_label("turn after").click()
+    opened.page.get_by_label("next iteration").click()
     assert opened.step() == "#step=30&head=2.1&turn=3"
     assert opened.page.locator("#picture .gate.live").count() > 0
     assert opened.page.locator("#picture .wire.live").count() > 0

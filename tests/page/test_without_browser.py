@@ -78,5 +78,5 @@ def test_softmax_in_place_of_a_head_that_takes_one_key_is_not_shown_as_certified
 
 def test_a_hash_of_many_positions_is_shown_near_the_beginning_only() -> None:
     run = sm.run(sm.compile("odd(#<[Q_a]) or (Q_a and Q_b)", "temporal-layer-norm"), "ab" * 300)
-    with pytest.raises(UsageError, match="room for 500 positions"):
+    with pytest.raises(UsageError, match="can show 500 positions"):
         page_data(Inspection(run), 0, "")

@@ -1,1 +1,1 @@
-"""Other people's formats, and our own."""
+"""Export to third-party formats (Hugging Face, ONNX, GGUF), and the native format."""

@@ -1,9 +1,8 @@
-"""BERT: a lowered encoder in the weights of a stock ``BertForTokenClassification``, which answers at every position.
+"""BERT export: a lowered encoder as the weights of a ``BertForTokenClassification``, which answers at every position.
 
-BERT puts the sum of the stream and what a sublayer adds through a layer norm. As in :mod:`.gpt2`, coordinates are
-stored as x and -x, and a huge ``layer_norm_eps`` makes the deviation a power of two, which the norm's weight undoes:
-the norm is the identity. Every position sees all others that the attention mask lets through; what a head must not see
-is in its scores (see :mod:`.sight`).
+BERT applies a layer norm after each residual addition. As in :mod:`.gpt2`, coordinates are stored as x and -x, and a
+huge ``layer_norm_eps`` makes the deviation a power of two, which the norm's weight undoes: the norm is the identity.
+Attention is bidirectional up to padding; the masks of heads are part of their scores (see :mod:`.sight`).
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ from softmachine.exports.placed import SAMPLING_GAIN, Mirrored, Placed, neutral_
 
 
 def bert(model: Lowered, dtype: str) -> Placed:
-    """With neutral norms and ReLU."""
+    """The checkpoint with neutral norms and ReLU."""
     if dtype == "float16":
         model = relieved(model, NARROW)
     head, inner = head_width(model), most_units(model)

@@ -1,4 +1,4 @@
-"""A Hugging Face checkpoint on disk: weights, configuration, tokenizer, model card, and the map of what is where."""
+"""Writer of Hugging Face checkpoints: weights, configuration, tokenizer, and the texts of the model card."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ DTYPES = ("float32", "bfloat16", "float16", "float64")
 
 
 def needing(*libraries: tuple[str, str]) -> Callable[[], None]:
-    """What complains unless libraries are there, each with the extra of this package that installs it."""
+    """A function that raises UsageError unless the libraries are installed, given with the extras that install them."""
 
     def require() -> None:
         for library, extra in libraries:
@@ -53,9 +53,9 @@ def fill(
     place: Callable[[Lowered, str], Placed],
     ahead: bool = False,
 ) -> Filled:
-    """Put a model into a folder as ``from_pretrained`` loads it; see :data:`.writing.Fill`.
+    """Write a model to a folder as ``from_pretrained`` loads it; see :data:`.writing.Fill`.
 
-    ``place`` puts a lowered model into an architecture, in which every position may see those ``ahead``.
+    ``place`` lays a lowered model out for an architecture; ``ahead`` means that its attention is bidirectional.
     """
     tell("placing the weights")
     placed = place(lower(model, length, ahead=ahead), dtype)
@@ -67,9 +67,9 @@ def fill(
 def new_checkpoint(
     placed: Placed, folder: Path, dtype: str, dialogue: Dialogue, *, every_format: bool = True, tell: Tell = nobody
 ) -> tuple[tuple[Verification, ...], int, int]:
-    """Write what ``from_pretrained`` loads, and load it: results, how many weights there are, how many were rounded.
+    """Write a checkpoint and verify it: the results, the number of weights, and how many of them were rounded.
 
-    If the format that the weights are in holds, the others are tried as well, if wanted.
+    If the dtype of the weights is accurate enough, ``every_format`` also tries the others.
     """
     with quiet():
         rounded, parameters = _save(placed, folder, dtype, dialogue)
@@ -79,7 +79,7 @@ def new_checkpoint(
 
 
 def _save(placed: Placed, folder: Path, dtype: str, dialogue: Dialogue) -> tuple[int, int]:
-    """Write weights and configurations; how many weights were rounded, and how many there are."""
+    """Write weights and configurations; how many weights were rounded, and the number of weights."""
     import torch
     import transformers
     from safetensors.torch import save as to_bytes
@@ -96,7 +96,7 @@ def _save(placed: Placed, folder: Path, dtype: str, dialogue: Dialogue) -> tuple
     config = AutoConfig.for_model(placed.config["model_type"], vocab_size=len(model.vocabulary), **marks, **settings)
     target = getattr(torch, dtype)
     config.architectures, config.dtype = [placed.architecture], target
-    with torch.device("meta"):  # only its names and shapes are of interest
+    with torch.device("meta"):  # only names and shapes are needed
         empty = getattr(transformers, placed.auto_class).from_config(config)
         shapes = {name: weight.shape for name, weight in empty.state_dict().items()}
     tensors = {name: torch.from_numpy(tensor.copy()) for name, tensor in placed.tensors.items()}
@@ -104,7 +104,7 @@ def _save(placed: Placed, folder: Path, dtype: str, dialogue: Dialogue) -> tuple
         shapes.pop("lm_head.weight", None)
     if {name: tensor.shape for name, tensor in tensors.items()} != shapes:
         odd = sorted(shapes.keys() ^ tensors.keys())[:4]
-        raise UsageError(f"this version of transformers has other weights in {placed.architecture}: {odd}")
+        raise UsageError(f"{placed.architecture} has other weights in this version of transformers: {odd}")
     cast = {name: tensor.to(target).contiguous() for name, tensor in tensors.items()}
     for name, tensor in cast.items():
         if not torch.isfinite(tensor).all():
@@ -120,9 +120,10 @@ def _save(placed: Placed, folder: Path, dtype: str, dialogue: Dialogue) -> tuple
 
 
 def _save_tokenizer(model: Lowered, folder: Path, dialogue: Dialogue) -> None:
-    """Text between spaces is a token, or symbols of an input if all of them are single characters, or unknown.
+    """Write the tokenizer.
 
-    The marks around an input are added.
+    Text between spaces is a token, or a sequence of one-character symbols, or unknown. The tokenizer adds the special
+    tokens around an input.
     """
     from tokenizers import AddedToken, Regex, Tokenizer
     from tokenizers.models import WordLevel
@@ -135,7 +136,7 @@ def _save_tokenizer(model: Lowered, folder: Path, dialogue: Dialogue) -> None:
     tokenizer = Tokenizer(WordLevel({text: k for k, text in enumerate(model.spellings)}, unk_token=unknown))
     tokenizer.pre_tokenizer = WhitespaceSplit()
     if letters := "".join(f"\\x{{{ord(letter):x}}}" for letter in dialogue.letters(spelled)):
-        # Text of other characters stays whole, so that it is another token, or unknown as a whole.
+        # Text with other characters is not split: it is one token, known or unknown.
         tokenizer.pre_tokenizer = Sequence([WhitespaceSplit(), Split(Regex(rf"\A(?![{letters}]+\z).+|."), "isolated")])
     around = [*dialogue.prefix, None, *dialogue.suffix]
     template = " ".join("$A" if token is None else spelled[token] for token in around)
@@ -156,7 +157,7 @@ def _save_tokenizer(model: Lowered, folder: Path, dialogue: Dialogue) -> None:
 
 
 def _require_tokenizer(placed: Placed, folder: Path, dialogue: Dialogue) -> None:
-    """Complain unless the tokenizer, loaded as the model card says, makes of texts what it should, and back."""
+    """Verify that the tokenizer, loaded as in the model card, encodes and decodes all samples correctly."""
     import transformers
 
     index, spelled, unknown = placed.model.index, placed.model.spelled, placed.model.unknown
@@ -176,13 +177,13 @@ def _require_tokenizer(placed: Placed, folder: Path, dialogue: Dialogue) -> None
 
 
 def _misread(text: str) -> UsageError:
-    return UsageError(f"the tokenizer, as this version of transformers loads it, does not read {text!r} right")
+    return UsageError(f"the tokenizer, as loaded by this version of transformers, encodes {text!r} incorrectly")
 
 
 def _verified(
     placed: Placed, folder: Path, dtype: str, dialogue: Dialogue, *, every_format: bool, tell: Tell
 ) -> tuple[Verification, ...]:
-    """What the written files say in each format, the one that they are in first."""
+    """Verify the written files in each dtype, that of the weights first."""
     results: list[Verification] = []
     for name in (dtype, *(other for other in DTYPES if other != dtype)):
         stored, generating = Stored(str(folder.absolute()), placed.auto_class, name), name == dtype
@@ -193,7 +194,7 @@ def _verified(
 
 
 def _declare(folder: Path, positions: int, results: tuple[Verification, ...]) -> None:
-    """Say in the configuration in which formats the model holds."""
+    """List in the configuration the dtypes in which the model is correct."""
     path = folder / "config.json"
     config = json.loads(path.read_text(encoding="utf-8"))
     holding = [result.dtype for result in results if result.holds]
@@ -202,24 +203,24 @@ def _declare(folder: Path, positions: int, results: tuple[Verification, ...]) ->
 
 
 def _manual(placed: Placed) -> Manual:
-    """How transformers runs it."""
+    """The texts of the model card, for use with transformers."""
     sample, batches = (_GENERATE, "") if placed.model.causal else (_ANSWER, " Batches are padded at the right.")
     return Manual(
         library="transformers",
-        form=f"a stock `{placed.architecture}`",
+        form=f"an unmodified `{placed.architecture}`",
         sample=sample.replace("AutoTokenizer", placed.tokenizer),
         generates=placed.model.causal,
         adds="The tokenizer adds",
         notes=f"{SEPARATED} {_UNKNOWN.format(quoted(placed.model.spellings[placed.model.unknown]))}{batches}",
-        holding="; `config.json` lists the formats that hold, under `softmachine`",
+        holding="; `config.json` lists the\nothers under `softmachine`",
         inside=_INSIDE,
     )
 
 
 _UNKNOWN = (
-    "Text that is not in the vocabulary becomes the token {}. It is not a symbol, and its embedding carries nothing: "
-    "the output is then meaningless, also if it looks like a verdict. The code above refuses such text, and inputs "
-    "that are too long; other code must check this too."
+    "Text that is not in the vocabulary becomes the token {}. It is not a symbol, and its embedding is zero: the "
+    "output is then meaningless, even if it looks like a verdict. The code above rejects such text, and inputs that "
+    "are too long; your own code should do the same."
 )
 _REFUSE = """\
 if tokenizer.unk_token_id in inputs.input_ids:
@@ -257,8 +258,8 @@ inputs = tokenizer(word, return_tensors="pt", return_token_type_ids=False)
 """
 
 _INSIDE = """\
-This code goes on from that above. `hidden_states[k]` is what `blocks[k]` reads: the stream before layer k, and after
-the last layer what logits are computed from. {storage}
+The following code continues the example above. `hidden_states[k]` is the input of `blocks[k]`: the residual stream
+before layer k or, after the last layer, the input of the unembedding. {storage}
 
 ```python
 import json
@@ -303,7 +304,7 @@ def answer(output, position):
 {example}
 ```
 
-Attention maps need `attn_implementation="eager"`; other implementations do not compute them:
+Attention maps need `attn_implementation="eager"`; the other implementations do not return them:
 
 ```python
 eager = {auto_class}.from_pretrained(".", dtype="auto", attn_implementation="eager")

@@ -1,4 +1,4 @@
-"""How a model is talked to, and what it should say: all that an exporter needs to know of a source language."""
+"""Test inputs and expected outputs of a model: the source language as an exporter sees it."""
 
 from __future__ import annotations
 
@@ -13,20 +13,21 @@ from softmachine.support.errors import InputError, UsageError
 from softmachine.theorems.codec import AnsweringCodec, Codec, DecoderCodec, Interface
 
 MOST_TOKENS = 2048
-"""Longer runs are compared up to here."""
+"""Longer runs are compared up to this many tokens."""
 ENOUGH_TOKENS = 4096
-"""When so many tokens are to be compared, no more samples are added."""
+"""Samples are added until this many tokens are to be compared."""
 
 
 @dataclass(frozen=True)
 class Sample:
-    """A prompt, and what the model should say.
+    """A prompt with its expected output.
 
     Args:
         word: The input, as text.
-        prompt: What the model is started on.
-        expected: A decoder's tokens; of a model that answers at every position, its answers, None where nobody cares.
-        ends: Whether the run is over with the last of them.
+        prompt: The tokens of the prompt.
+        expected: A decoder's tokens; for a model that answers at every position, its outputs, None where the output is
+            unconstrained.
+        ends: Whether the run ends with the last of them.
     """
 
     word: str
@@ -37,17 +38,17 @@ class Sample:
 
 @dataclass(frozen=True)
 class Dialogue:
-    """How a model is talked to.
+    """Prompt format of a model, with test inputs.
 
     Args:
         prefix: Tokens before the input's symbols.
         suffix: Tokens after them.
         stops: Tokens that end a run.
-        decodes: Whether the model goes on token by token, or answers at every position of its prompt.
-        samples: Prompts with what should be said.
+        decodes: Whether the model is autoregressive, instead of answering at every position of its prompt.
+        samples: Prompts with expected outputs.
         alphabet: The symbols of inputs.
-        only: The length of all inputs, if they have the same.
-        interface: What goes in and what comes out where, if the model answers at every position.
+        only: The length of all inputs, if it is fixed.
+        interface: The inputs and outputs by position, if the model answers at every position.
     """
 
     prefix: tuple[str, ...]
@@ -60,13 +61,13 @@ class Dialogue:
     interface: Interface | None = None
 
     def symbols(self, prompt: Sequence[str]) -> tuple[str, ...]:
-        """What stands between the tokens before and after an input."""
+        """The prompt without prefix and suffix."""
         return tuple(prompt[len(self.prefix) : len(prompt) - len(self.suffix)])
 
     def letters(self, spelled: Mapping[str, str]) -> str:
-        """The spellings of all symbols if inputs can be written without spaces, else nothing.
+        """The concatenated spellings of all symbols if inputs can be written without spaces, else "".
 
-        That takes symbols of one character each, and no other token that is spelled with these characters alone.
+        This needs symbols of one character each, and no other token spelled with only these characters.
         """
         texts = [spelled[symbol] for symbol in self.alphabet]
         inputs = {symbol for sample in self.samples for symbol in self.symbols(sample.prompt)}
@@ -76,10 +77,10 @@ class Dialogue:
 
 
 def dialogue_of(model: Model, words: Iterable[Sequence[str]], length: int) -> Dialogue:
-    """The dialogue of a model with a codec; words that do not fit in so many positions are left out."""
+    """The prompt format and the samples of a model; words that do not fit in ``length`` positions are left out."""
     codec, outputs = model.codec, model.weights.outputs
     if not isinstance(codec, AnsweringCodec | DecoderCodec):
-        raise UsageError(f"{model.name!r} does not say what its answers mean, so nobody could talk to it")
+        raise UsageError(f"{model.name!r} cannot be exported: its codec does not define expected outputs")
     decodes = isinstance(codec, DecoderCodec)
     if isinstance(codec, DecoderCodec):
         stops, interface = tuple(token for token in outputs if codec.stops(token)), None
@@ -102,9 +103,9 @@ def dialogue_of(model: Model, words: Iterable[Sequence[str]], length: int) -> Di
 
 
 def _around(codec: Codec[Source], length: int, named: int) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """What stands before and after the symbols of every input; nothing if that depends on the input.
+    """The prefix and the suffix of every prompt; empty if they depend on the input.
 
-    If symbols are ``named``, so many of them come first, in every input.
+    If inputs are ``named``, every prompt begins with that many symbols.
     """
     words = list(islice(words_that_fit(codec, length), 3))
     if not words:
@@ -114,7 +115,7 @@ def _around(codec: Codec[Source], length: int, named: int) -> tuple[tuple[str, .
     word = next((word for word in words if word), ())
     if not word:
         return codec.prompt(word).tokens, ()
-    # Two words that differ everywhere; of one letter, the empty word and another.
+    # Two words that differ everywhere; for an alphabet of one symbol, the empty word and another.
     other = codec.alphabet[1:2] * len(word) if len(codec.alphabet) > 1 else words[0]
     one, two = codec.prompt(word).tokens, codec.prompt(other).tokens
     before = _agreeing(one, two)
@@ -127,7 +128,7 @@ def _around(codec: Codec[Source], length: int, named: int) -> tuple[tuple[str, .
 
 
 def _agreeing(one: Sequence[str], two: Sequence[str]) -> int:
-    """How many tokens at the beginning of two sequences are the same."""
+    """The length of the longest common prefix."""
     return next((k for k, (a, b) in enumerate(zip(one, two, strict=False)) if a != b), min(len(one), len(two)))
 
 
@@ -141,6 +142,6 @@ def _sample(codec: Codec[Source], word: tuple[str, ...], length: int) -> Sample 
     text, expected = codec.text_of(word), codec.expected(word, MOST_TOKENS)
     if not isinstance(codec, DecoderCodec):
         return Sample(text, prompt, tuple(expected), ends=True)
-    said = tuple(islice(expected, max(length - len(prompt), 0)))  # no more: it may go on for ever
-    ends = bool(said) and said[-1] is not None and codec.stops(said[-1])
-    return Sample(text, prompt, said, ends)
+    output = tuple(islice(expected, max(length - len(prompt), 0)))  # the run may be infinite
+    ends = bool(output) and output[-1] is not None and codec.stops(output[-1])
+    return Sample(text, prompt, output, ends)

@@ -1,4 +1,4 @@
-"""Exporting: from a model to a folder that other people's software loads, with inputs that are tried before."""
+"""Export of a model to a folder that third-party software loads, and the choice of inputs to verify it on."""
 
 from __future__ import annotations
 
@@ -31,23 +31,23 @@ from softmachine.theorems import Theorem, theorems_for
 from softmachine.theorems.codec import Codec, DecoderCodec
 
 SHARPNESS = 32
-"""The scaled gap of every head: e⁻³² is less than float32 can see beside 1."""
+"""The scaled score gap of every head: 1 + e⁻³² is 1 in float32."""
 DEFAULT_LENGTH = 256
 SHORT_WORDS, SHORT_WORDS_ANSWERED = 40, 300
-"""So many of the shortest inputs are tried before a model is written; more if a model answers at once."""
+"""The number of shortest inputs to verify: of a decoder, and of a model that answers in one pass."""
 SAMPLED, SAMPLED_ANSWERED = 24, 8
-"""How many random words are tried; of a model that answers at once, how many of each of a few lengths."""
+"""The number of random words to verify: of a decoder, and of a model that answers in one pass per length."""
 WIDER = {"float16": "float32", "bfloat16": "float32", "float32": "float64"}
-"""The format to try where one does not hold."""
+"""The wider format to suggest if one is not accurate enough."""
 MOST_SAMPLED = 1 << 16
-"""How many tokens of the reference interpreter a search for such words may take."""
+"""The budget of a search for random words, in tokens of the reference interpreter."""
 
 
 def ready(to: str, dtype: str, folder: Path, length: int | None, *, force: bool) -> StockFormat:
-    """The format of this name, after seeing that there is nothing in the way: no minutes of compiling for nothing.
+    """The format of a name, after checking all conditions that do not need the model, before minutes of compiling.
 
     Raises:
-        UsageError: If there is no such format, or what is wanted cannot be written.
+        UsageError: If there is no such format, or the folder, the dtype or the length is not possible.
     """
     form = stock_format(to)
     form.require_dtype(dtype)
@@ -60,24 +60,24 @@ def ready(to: str, dtype: str, folder: Path, length: int | None, *, force: bool)
 def written(
     model: Model, folder: Path, form: StockFormat, *, length: int, dtype: str, force: bool, tell: Tell = nobody
 ) -> Exported:
-    """Write a model in a stock format, with softmax at a temperature that is certified for the length.
+    """Write a model in a third-party format, with softmax at a temperature that is certified for the length.
 
-    Nothing is there in the end unless other people's software has said what it should.
+    The folder is written only if the third-party software gives the expected outputs.
 
     Raises:
-        PrecisionError: If the format does not hold; it names the step at which it fails.
+        PrecisionError: If the dtype is not accurate enough; the message gives the first wrong token.
         ConstructionError: If the architecture cannot hold the model.
         UsageError: If the folder cannot be written.
     """
     model = _softened(model, length, form, tell)
     tell("choosing inputs to try")
-    dialogue = dialogue_of(model, _words(model, length), length)
+    spec = dialogue_of(model, _words(model, length), length)
     with new_folder(folder, force=force) as new:
-        filled = form.fill(model, new, length, dtype, dialogue, tell)
+        filled = form.fill(model, new, length, dtype, spec, tell)
         first, positions = filled.verified[0], len(filled.placed.model.positions)
         if not first.holds:
             hint = _remedy(model, form, dtype)
-            raise PrecisionError(f"{model.name!r} does not hold: {first.failure}", hint=hint)
+            raise PrecisionError(f"{model.name!r} gives a wrong output: {first.failure}", hint=hint)
         exported = Exported(
             folder,
             filled.architecture,
@@ -89,19 +89,19 @@ def written(
             model.theorem.name,
             model.notes,
         )
-        describe(new, model, filled, exported, dialogue)
+        describe(new, model, filled, exported, spec)
     return exported
 
 
 def positions_of(model: Model, length: int | None) -> int:
-    """The number of positions to write: what is wanted, at most what the weights were made for."""
+    """The number of positions to write: the given one, at most that of the weights."""
     if None not in (length, model.length) and (length or 0) > (model.length or 0):
-        raise UsageError(f"{model.name!r} was made for {model.length} positions, not {length}")
+        raise UsageError(f"{model.name!r} was compiled for {model.length} positions, not {length}")
     return length or model.length or DEFAULT_LENGTH
 
 
 def stock_theorem(source: Source, form: StockFormat, dtype: str) -> Theorem | None:
-    """The theorem that is made for a stock checkpoint in a floating-point format; None for the default one."""
+    """The theorem designed for checkpoints of a format in a dtype; None for the default one."""
     for theorem in theorems_for(source):
         made = theorem.stock
         if made is None or (form.encodes and not made.ahead) or (made.dtypes and dtype not in made.dtypes):
@@ -112,7 +112,7 @@ def stock_theorem(source: Source, form: StockFormat, dtype: str) -> Theorem | No
 
 
 def _softened(model: Model, length: int, form: StockFormat, tell: Tell) -> Model:
-    """The model itself if it is soft; else what a certificate for the length, or the theorem, puts in its place."""
+    """The model itself if its attention is softmax; else its softened form, by a certificate or by the theorem."""
     model.weights.require_no_root(WHOLE)
     if not form.decodes:
         require_encoder(model)
@@ -136,9 +136,9 @@ def _softened(model: Model, length: int, form: StockFormat, tell: Tell) -> Model
 
 
 def _words(model: Model, length: int) -> Iterator[Word]:
-    """Inputs to try: those of the zoo, a run near the last position, the shortest ones, and longer ones.
+    """Inputs to verify: those of the zoo, one whose run ends near the last position, the shortest, and longer ones.
 
-    A dialogue takes them in this order until it has enough tokens.
+    They are used in this order until there are enough tokens.
     """
     codec = model.codec
     entry, (longest, sampled) = zoo.find(model.name), _sample(codec, length)
@@ -147,7 +147,7 @@ def _words(model: Model, length: int) -> Iterator[Word]:
 
 
 def _short(codec: Codec[Source], length: int) -> Iterator[Word]:
-    """The shortest inputs; more of them for a model that answers at once."""
+    """The shortest inputs; more of them for a model that answers in one pass."""
     lengths = map(len, words_that_fit(codec, length))
     words = (word for count in lengths for word in codec.words(count))
     return islice(words, SHORT_WORDS if isinstance(codec, DecoderCodec) else SHORT_WORDS_ANSWERED)
@@ -159,20 +159,20 @@ def _zoo_samples(entry: zoo.Entry | None, source: object) -> Iterator[Word]:
     for sample in entry.samples if entry else ():
         try:
             yield tuple(read(sample.input))
-        except InputError:  # something else has the name of an entry
+        except InputError:  # another source with the name of an entry
             return
 
 
 def _long(codec: Codec[Source], length: int) -> Iterator[Word]:
-    """Words of one symbol; a run that does not fit is compared up to the last position."""
+    """Long words of one symbol; a run that does not fit is compared up to the last position."""
     for count in _long_lengths(codec, length) if codec.alphabet else ():
         yield (codec.alphabet[0],) * count
 
 
 def _long_lengths(codec: Codec[Source], length: int) -> list[int]:
-    """Where inputs are answered at once, all of the positions; then half, a quarter and an eighth of them.
+    """All positions (only for a model that answers in one pass), then half, a quarter and an eighth of them.
 
-    The codec's next smaller length is taken.
+    Each is rounded down to a length that the codec accepts.
     """
     if isinstance(codec, DecoderCodec):
         return [length // 2, length // 4, length // 8]
@@ -182,13 +182,13 @@ def _long_lengths(codec: Codec[Source], length: int) -> list[int]:
 
 
 def _sample(codec: Codec[Source], length: int) -> tuple[list[Word], list[Word]]:
-    """A word with a run that ends near the last position, if runs have positions; and random words.
+    """A word whose run ends near the last position (for a decoder), and random words.
 
-    As many of these are accepted as rejected, if there are both, and half of either have long traces, if enough are
-    found. Accepted and rejected ones alternate, since a dialogue takes the first ones.
+    The random words are balanced between accepted and rejected ones, if both exist, and half of each have long traces,
+    if enough are found. Accepted and rejected ones alternate, since only the first ones may be used.
     """
     decodes, judge = isinstance(codec, DecoderCodec), Judge(codec, length, length, skip=True, budget=MOST_SAMPLED)
-    fitting = [*words_that_fit(codec, length, 1 + length // 256 if decodes else 1)]  # a prompt takes its length
+    fitting = [*words_that_fit(codec, length, 1 + length // 256 if decodes else 1)]  # prompts take linear time
     first = next(filter(None, map(judge, fitting)), None)
     if first is None or not codec.alphabet:
         return [], []
@@ -208,9 +208,9 @@ def _sample(codec: Codec[Source], length: int) -> tuple[list[Word], list[Word]]:
 def _ranges(codec: Codec[Source], sizes: list[int], length: int) -> list[range]:
     """Lengths of words to draw from.
 
-    All lengths of a decoder's words; if too few are found there, short ones, since a run may take a number of steps
-    that is quadratic in the length. Of a model that answers at once, a few single lengths, each with the one before:
-    often the words of one of the two are all rejected.
+    For a decoder all lengths, then short ones in case too few words are found, since the number of steps may be
+    quadratic in the length. For a model that answers in one pass a few single lengths, each with its predecessor: often
+    all words of one of the two are rejected.
     """
     if isinstance(codec, DecoderCodec):
         return [range(sizes[0], last + 1) for last in (sizes[-1], min(2 * math.isqrt(length), sizes[-1]))]
@@ -218,9 +218,9 @@ def _ranges(codec: Codec[Source], sizes: list[int], length: int) -> list[range]:
 
 
 def _longest(judge: Judge, most: int, found: Sequence[Judged], chooser: random.Random) -> Word:
-    """Of words that were found, and of longer ones that resemble them: a word whose run ends near the last position.
+    """Among the given words and longer ones similar to them, a word whose run ends near the last position.
 
-    Of several that come as near as a sixteenth of the positions, the one that makes the most steps.
+    Among runs that end within the last sixteenth of the positions, it is the one with the most steps.
     """
 
     def rank(judged: Judged) -> tuple[int, int]:
@@ -240,9 +240,9 @@ def _longest(judge: Judge, most: int, found: Sequence[Judged], chooser: random.R
 
 
 def _remedy(model: Model, form: StockFormat, dtype: str) -> str:
-    """What would hold where this model does not."""
+    """The hint for a model that is not accurate enough."""
     better = stock_theorem(model.source, form, dtype)
     if better is not None and better.name != model.theorem.name:
-        return f"the theorem {better.name} is made for {dtype}"
+        return f"the theorem {better.name} is designed for {dtype}"
     wider = f"in {WIDER[dtype]}, or " if WIDER.get(dtype) in form.dtypes else ""
     return f"export it {wider}for a smaller --length"

@@ -1,4 +1,4 @@
-"""What stock architectures cannot hold, with the reason."""
+"""Requirements of third-party architectures: checks that a model fits, with the reason if it does not."""
 
 from __future__ import annotations
 
@@ -9,39 +9,39 @@ from softmachine.transformer.features import Feature
 from softmachine.transformer.weights import Transformer
 
 MOST_LAYERS = 512
-"""Loops that unroll to more layers are refused."""
+"""The largest number of layers, with loops unrolled."""
 MOST_POSITIONS = 1 << 20
-"""No stock checkpoint has more positions."""
+"""The largest number of positions of a checkpoint."""
 MOST_TABLED = 1024
-"""Nor more than this if a head's scores need a table of all pairs of positions, or the length must be found out."""
+"""The largest number of positions if scores need a table of all pairs of positions, or the length is computed."""
 
-WHOLE = "the norms of a stock checkpoint are of the whole stream, not of a part of it: there is no place for that one"
-"""Why the layer norm of a few numbers is not exported."""
+WHOLE = "the norms of an exported model apply to the whole stream, not to a part of it"
+"""Why a layer norm of several numbers cannot be exported."""
 
 
 def require_length(length: int) -> None:
-    """Complain about a number of positions that no checkpoint has."""
+    """Check that a number of positions is possible."""
     if not 1 <= length <= MOST_POSITIONS:
-        hint = f"1 to {MOST_POSITIONS:,} are possible"
+        hint = f"choose 1 to {MOST_POSITIONS:,}"
         raise UsageError(f"a model with {length} positions cannot be written", hint=hint)
 
 
 def require_tabled(transformer: Transformer, positions: int, why: str) -> None:
-    """Complain about more positions than a table of all pairs may have."""
+    """Check that a table of all pairs of positions is not too large."""
     if positions > MOST_TABLED:
         raise ConstructionError(
             f"{transformer.name!r} cannot be written for {positions:,} positions: {why}, which takes a table of all "
             "pairs of positions",
-            hint=f"at most {MOST_TABLED:,} positions are possible then",
+            hint=f"choose at most {MOST_TABLED:,} positions",
         )
 
 
 def require_decoder(transformer: Transformer) -> None:
-    """Complain about what no decoder can do: see ahead, or know how long its input will be."""
+    """Check that a decoder can hold a transformer: no attention to later positions, no use of the input length."""
     needed = [*transformer.features, *(head.weighting.scale for head in transformer.heads)]
     hint = (
-        "export it to bert or onnx, which see all positions; "
-        "for formulas of the past there is the theorem temporal-masked"
+        "export it to bert or onnx, whose attention is bidirectional; "
+        "for formulas of the past, use the theorem temporal-masked"
     )
     for head in transformer.heads:
         if not head.mask.causal:
@@ -53,26 +53,26 @@ def require_decoder(transformer: Transformer) -> None:
         if isinstance(item, Feature) and item.needs_length:
             raise ConstructionError(
                 f"{transformer.name!r} is an encoder: it uses {item}, which depends on the length of the input, and a "
-                "decoder does not know how long its input will be",
+                "decoder does not have that length",
                 hint=hint,
             )
 
 
 def require_encoder(model: Model) -> None:
-    """Complain about what no encoder can do: go on from its input."""
+    """Check that an encoder can hold a model: it is not autoregressive."""
     if isinstance(model.codec, DecoderCodec):
         raise ConstructionError(
-            f"{model.name!r} is a decoder: it goes on from its input token by token, but an encoder answers at "
-            "the positions of its input and that is all",
+            f"{model.name!r} is a decoder: it generates token by token, but an encoder answers only at the positions "
+            "of its input",
             hint="export it to gpt2",
         )
 
 
 def require_soft(transformer: Transformer) -> None:
-    """Complain about attention that is not softmax."""
+    """Check that all attention is softmax."""
     for head in transformer.heads:
         if head.weighting.unique or (head.weighting.hard and head.query.bias):
             raise ConstructionError(
-                f"head {head.name!r} has {head.weighting} attention; stock checkpoints have softmax",
+                f"head {head.name!r} has {head.weighting} attention; exported models have softmax",
                 hint="make it soft first: sm.soften(model, length=N)",
             )

@@ -1,7 +1,7 @@
-"""Which folders may be replaced: those that softmachine wrote, as far as nobody has changed their files.
+"""Rules for replacing folders: only those written by softmachine whose files are unchanged.
 
-A model that is replaced takes only its own files with it: those that its mark lists (:mod:`.manifest`), as they were
-written. Whatever else is in the folder stays where it is. :mod:`softmachine.support.files` does the writing.
+Replacing a model removes only its own files: those listed in its manifest (:mod:`.manifest`), if they are unchanged.
+Other files in the folder stay. :mod:`softmachine.support.files` does the writing.
 """
 
 from __future__ import annotations
@@ -15,21 +15,21 @@ from softmachine.support.errors import Remedy, SourceError, UsageError
 
 
 def new_folder(folder: Path, *, force: bool) -> AbstractContextManager[Path]:
-    """An empty folder to fill, for a new model or, with ``force``, in the place of one; see :func:`.files.new_folder`.
+    """Context with an empty folder for a new model or, with ``force``, to replace one; see :func:`.files.new_folder`.
 
     Raises:
-        UsageError: If the folder exists and ``force`` is not given, or is not one of ours, or cannot be written; or if
-            a file of ours was changed, or one of someone else has a name that is needed.
+        UsageError: If the folder exists and ``force`` is not given, or was not written by softmachine, or cannot be
+            written; or if one of its files was changed, or another file has a name that is needed.
     """
     require_free(folder, force=force)
     return files.new_folder(folder, lambda: _unchanged(folder))
 
 
 def require_free(folder: Path, *, force: bool) -> None:
-    """Complain if the folder is there and may not be replaced.
+    """Check that a folder does not exist or may be replaced.
 
     Raises:
-        UsageError: If so.
+        UsageError: If it may not be replaced.
     """
     with files.reporting(folder):
         if not folder.exists():
@@ -41,17 +41,17 @@ def require_free(folder: Path, *, force: bool) -> None:
             raise UsageError(f"{folder} exists already", hint=hint)
         files.recover(folder)
         if any(not path.name.startswith(files.SCRATCH) for path in folder.iterdir()) and _marked(folder) is None:
-            raise UsageError(f"{folder} exists already", hint="only models that softmachine wrote are replaced")
+            raise UsageError(f"{folder} exists already", hint="only models written by softmachine are replaced")
         _unchanged(folder)
 
 
 def written(folder: Path) -> list[Path]:
-    """The files of ours that are at the top of a folder of ours."""
+    """The files at the top level of a folder that softmachine wrote there."""
     return [folder / name for name in _own(folder) if "/" not in name]
 
 
 def _marked(folder: Path) -> Facts | None:
-    """What the mark of a folder of ours says; None if it is not one."""
+    """The facts of the manifest of a folder; None if softmachine did not write it."""
     try:
         facts = read_mark(folder)
     except SourceError:
@@ -60,16 +60,16 @@ def _marked(folder: Path) -> Facts | None:
 
 
 def _own(folder: Path) -> list[str]:
-    """The names of our files that are in a folder."""
+    """The names of the files in a folder that its manifest lists."""
     facts = _marked(folder)
     return [] if facts is None else [name for name in listed_files(facts) if lies_in(folder, name)]
 
 
 def _unchanged(folder: Path) -> list[str]:
-    """The names of our files in a folder, all as they were written; earlier versions have no digests to tell.
+    """The names of the listed files in a folder, after verifying their digests, if the manifest has some.
 
     Raises:
-        UsageError: If one was changed; it names the file.
+        UsageError: If a file was changed; the message names it.
     """
     facts, own = _marked(folder), _own(folder)
     if facts is not None and "digests" in facts:

@@ -1,6 +1,6 @@
-"""Formats that other people's software loads. A format is a file here that has ``STOCK``, or an entry point.
+"""Registry of the third-party formats: modules of this package that define ``STOCK``, and entry points.
 
-Other packages name theirs in the entry-point group ``softmachine.exports``.
+Other packages register theirs in the entry-point group ``softmachine.exports``.
 """
 
 from __future__ import annotations
@@ -14,23 +14,23 @@ from softmachine.support.errors import UsageError
 from softmachine.support.plugins import Shelf
 
 WIDE = tuple(dtype for dtype in checkpoint.DTYPES if dtype != "float16")
-"""Where norms need constants that float16 has no room for."""
+"""The dtypes of formats whose norms need constants out of the range of float16."""
 
 
 @dataclass(frozen=True)
 class StockFormat:
-    """A way to write a model so that other people's software loads it.
+    """A file format or architecture that third-party software loads.
 
     Args:
-        name: What the command line calls it.
-        about: What it is, in a line.
-        fill: Puts a model into a folder.
-        dtypes: The formats of weights that it can have.
-        positions: Whether the architecture has an embedding of positions.
-        decodes: Whether it can go on from its input.
-        encodes: Whether every position may see all others.
-        libraries: Complains unless the software is there that verifies and writes it.
-        rank: Where it stands among all formats.
+        name: Its name on the command line.
+        about: A one-line description.
+        fill: Writes a model to a folder.
+        dtypes: The possible number formats of the weights.
+        positions: Whether the architecture has a position embedding.
+        decodes: Whether it can be autoregressive.
+        encodes: Whether its attention can be bidirectional.
+        libraries: Raises UsageError unless the libraries that write and verify it are installed.
+        rank: Its place in the list of all formats.
     """
 
     name: str
@@ -44,15 +44,15 @@ class StockFormat:
     rank: int = 1000
 
     def require_libraries(self) -> None:
-        """Complain, before anything is done, unless the software is there."""
+        """Check that the libraries are installed."""
         self.libraries()
 
     def require_dtype(self, dtype: str) -> None:
-        """Complain about a format of weights that it cannot have."""
+        """Check that the format supports a number format of the weights."""
         if dtype not in self.dtypes:
             more = "" if self.dtypes == checkpoint.DTYPES else f"; gpt2 has {', '.join(checkpoint.DTYPES)}"
             hint = f"choose {' or '.join(self.dtypes)}{more}"
-            raise UsageError(f"models are not written to {self.name} in {dtype}", hint=hint)
+            raise UsageError(f"{self.name} does not support {dtype}", hint=hint)
 
 
 SHELF = Shelf(
@@ -61,12 +61,12 @@ SHELF = Shelf(
 
 
 def stock_formats() -> tuple[StockFormat, ...]:
-    """All formats, in the order in which they are told."""
+    """All formats, by rank."""
     return tuple(sorted(SHELF.every(), key=lambda form: form.rank))
 
 
 def stock_format(name: str) -> StockFormat:
-    """The format of this name.
+    """The format of a name.
 
     Raises:
         UsageError: If there is none.

@@ -1,6 +1,6 @@
-"""GGUF: the LLaMA form of a model in one file for llama.cpp.
+"""GGUF export: the LLaMA checkpoint of a model in one file for llama.cpp.
 
-llama.cpp keeps keys in float16 unless told otherwise; scores of these models need float32: run it with
+The KV cache of llama.cpp is float16 by default; these models need float32: run it with
 ``--cache-type-k f32 --cache-type-v f32`` and without flash attention.
 """
 
@@ -46,7 +46,7 @@ _NAMES = {
 
 
 def fill(model: Model, folder: Path, length: int, dtype: str, dialogue: Dialogue, tell: Tell) -> Filled:
-    """Put ``model.gguf`` into a folder, after transformers has run the same weights; see :data:`.writing.Fill`."""
+    """Write ``model.gguf`` to a folder, after verifying the same weights in transformers; see :data:`.writing.Fill`."""
     tell("placing the weights")
     placed = llama(lower(model, length), dtype)
     with temporary_folder(dir=folder) as scratch:
@@ -59,23 +59,24 @@ _MANUAL = Manual(
     library="gguf",
     form="a LLaMA in GGUF",
     sample="""\
-Start `llama-server -m model.gguf --cache-type-k f32 --cache-type-v f32 -fa off -c {length}` and post, as tokens:
+Start the server and post the prompt as token ids:
 
 ```sh
+llama-server -m model.gguf --cache-type-k f32 --cache-type-v f32 -fa off -c {length} &
 curl localhost:8080/completion -d '{{"prompt": [{ids}], "temperature": 0, "return_tokens": true, "n_predict": {left}}}'
-# {prompt}
-# … gives the tokens of: {shown}
+# prompt: {prompt}
+# output: {shown}
 ```
 
-`n_predict` is how many tokens may follow the prompt, of {length} in all. If `stop_type` in the answer is `limit` and
-not `eos`, the run does not end within them, and there is no verdict. The texts of tokens are in `softmachine.json`;
-post no others: token {unknown}, which llama.cpp makes of other text, is no symbol, and the answer means nothing.
+`n_predict` is the number of tokens that fit after the prompt, out of {length}. If `stop_type` in the response is
+`limit` rather than `eos`, the run did not end within them and has no verdict. `softmachine.json` lists the text of
+every token. Other text becomes token {unknown}, which is not a symbol; the output is then meaningless.
 
-llama.cpp keeps keys and values in float16 by default, which is *not* enough. The numbers below are of the same weights
-in `transformers`.
+By default, llama.cpp stores keys and values in float16, which is *not* precise enough. The evaluation below was done
+with the same weights in `transformers`.
 """,
     generates=True,
-    adds="There must be",
+    adds="The prompt must have",
 )
 
 
@@ -109,7 +110,7 @@ def _write_file(name: str, placed: Placed, path: Path, dialogue: Dialogue) -> No
 
 
 def _add_tokens(writer: GGUFWriter, placed: Placed, dialogue: Dialogue) -> None:
-    """The vocabulary, every token a word of its own, and the token for unknown text."""
+    """Write the vocabulary, each token as one word, and the token for unknown text."""
     import gguf
 
     model, index = placed.model, placed.model.index
@@ -132,7 +133,7 @@ def _add_tokens(writer: GGUFWriter, placed: Placed, dialogue: Dialogue) -> None:
 
 
 def _tensor_name(key: str) -> str:
-    """llama.cpp's name of a tensor."""
+    """The name of a tensor in llama.cpp."""
     found = re.fullmatch(r"(?:model\.layers\.(\d+)\.)?(.+)\.weight", key)
     assert found is not None
     layer, rest = found.groups()

@@ -1,11 +1,11 @@
-"""GPT-2: a lowered transformer in the weights of a stock ``GPT2LMHeadModel``.
+"""GPT-2 export: a lowered transformer as the weights of a ``GPT2LMHeadModel``.
 
-Layer norm subtracts the mean and divides by the deviation; neither may happen. Every coordinate x is stored twice, as x
-and -x, so that the mean is 0, and read as half of the difference, so that what rounding makes of the mean cancels. The
-deviation is made a power of two, which the norm's own weight undoes: with a huge ``layer_norm_epsilon`` (neutral), or,
-if the configuration is to be the default one, by a pair of constants ±C so large that nothing else counts. The default
-configuration also has GELU in place of ReLU (pre-activations are multiplied until that makes no difference) and ties
-the unembedding to the embedding (see :func:`tied`).
+Layer norm, which subtracts the mean and divides by the standard deviation, must be neutralised. Every coordinate x is
+stored twice, as x and -x: the mean is 0, and reading half of the difference cancels rounding errors of the mean. The
+deviation is made a power of two, which the norm's weight undoes: by a huge ``layer_norm_epsilon`` (neutral norms) or,
+in the default configuration, by a pair of constants ±C so large that the other coordinates do not matter. The default
+configuration also has GELU instead of ReLU (pre-activations are multiplied until the difference is negligible) and tied
+embeddings (see :func:`tied`).
 """
 
 from __future__ import annotations
@@ -33,15 +33,15 @@ from softmachine.exports.placed import SAMPLING_GAIN, Mirrored, Placed, neutral_
 from softmachine.support.errors import ConstructionError
 
 LARGE = 2.0**20
-"""C: coordinates within ±1 change a mean of squares of C² by less than float32 can see."""
+"""C: in float32, coordinates within ±1 do not change a mean of squares that contains C²."""
 NARROW = 2.0**14
-"""In float16, units do not read with larger weights than this."""
+"""The largest weight that units read with in float16."""
 GELU_GAIN = 2.0**20
 """GELU(2²⁰ x) / 2²⁰ is ReLU(x), except for |x| < 2⁻¹⁷, where the error is below 2⁻²²."""
 
 
 def gpt2(model: Lowered, dtype: str) -> Placed:
-    """With neutral norms, ReLU and an unembedding of its own."""
+    """The checkpoint with neutral norms, ReLU and a separate unembedding."""
     if dtype == "float16":
         model = relieved(model, NARROW)
     head, inner = head_width(model), most_units(model)
@@ -59,10 +59,10 @@ def gpt2(model: Lowered, dtype: str) -> Placed:
 
 
 def gpt2_default(model: Lowered, dtype: str) -> Placed:
-    """With nothing in the configuration but sizes: default norms, GELU, tied embeddings."""
+    """The checkpoint whose configuration sets only sizes: default norms, GELU, tied embeddings."""
     if dtype == "float16":
         raise ConstructionError(
-            f"the default configuration cannot be made for float16, which has no room for the constants ±{LARGE:.0f}",
+            f"the default configuration cannot be made for float16: the constants ±{LARGE:.0f} are out of range",
             hint="export to gpt2, whose norms are neutral",
         )
     model, gain = tied(model)
@@ -75,21 +75,21 @@ def gpt2_default(model: Lowered, dtype: str) -> Placed:
 
 
 class _Place(Mirrored):
-    """Where things go in a GPT-2; the constant of its norms is at the coordinate after all others."""
+    """Layout of the stream of a GPT-2; the constant of its norms is the coordinate after all others."""
 
     def __init__(self, model: Lowered, width: int, *, constant: float = 1.0, activation_gain: float = 1.0) -> None:
         super().__init__(model, width)
         self.constant, self.activation_gain = constant, activation_gain
 
     def unbiased(self, affine: Affine) -> Array:
-        """The matrix of a map in a layer without biases: its bias is read off the constant."""
+        """The matrix of a map in a layer without biases: its bias is a multiple of the constant."""
         rows = self.reading(affine)
         rows[:, self.model.width] = affine.bias / (2 * self.constant)
         rows[:, self.half + self.model.width] = -rows[:, self.model.width]
         return rows
 
     def tensors(self, inner: int, norm: float) -> dict[str, Array]:
-        """Everything but the unembedding."""
+        """All tensors but the unembedding."""
         model = self.model
         positions = self.stored(model.positions)
         positions[:, model.width], positions[:, self.half + model.width] = self.constant, -self.constant
@@ -109,7 +109,7 @@ class _Place(Mirrored):
                 f"h.{k}.mlp.c_fc": first,
                 f"h.{k}.mlp.c_proj": second,
             }
-        for name, affine in maps.items():  # which GPT-2 has transposed
+        for name, affine in maps.items():  # GPT-2 stores them transposed
             tensors[f"{name}.weight"], tensors[f"{name}.bias"] = affine.weight.T, affine.bias
         return {f"transformer.{name}": tensor for name, tensor in tensors.items()}
 
@@ -127,10 +127,10 @@ class _Place(Mirrored):
 
 
 def tied(model: Lowered) -> tuple[Lowered, float]:
-    """The model with embedding and unembedding in one matrix, which is its embedding; and the gain of its logits.
+    """The model with tied embedding and unembedding, and the gain of its logits.
 
-    What the unembedding reads is copied, multiplied by the gain, to coordinates of its own. A token's row then holds
-    both its embedding and its unembedding; what each does where it is not wanted is small against the gain.
+    The coordinates that the unembedding reads are copied, multiplied by the gain, to new ones. A token's row then holds
+    both its embedding and its unembedding; their interference is small compared with the gain.
     """
     logits = model.unembedding
     read = np.flatnonzero(np.any(logits.weight != 0, axis=0))
@@ -154,7 +154,7 @@ def tied(model: Lowered) -> tuple[Lowered, float]:
 
 
 def _copying(layer: LoweredLayer, narrow: LoweredLayer, read: NDArray[np.intp], gain: float) -> LoweredLayer:
-    """The last layer, which also writes what the unembedding reads: what was there, and what its own units add."""
+    """The last layer, which also copies the coordinates that the unembedding reads, with the sum of its own units."""
     width, count = narrow.second.weight.shape[0], len(read)
     copies = np.zeros((2 * count, width + count + 1))
     writes = np.zeros((width + count + 1, 2 * count))

@@ -1,4 +1,4 @@
-"""What a card says of the inside of a model: sizes, heads and idle ones, how to read and to write coordinates."""
+"""Interpretability section of the model card: sizes, heads, and how to read and write coordinates."""
 
 from __future__ import annotations
 
@@ -11,25 +11,25 @@ from softmachine.exports.patches import Patch, telling_patch
 from softmachine.exports.placed import Placed
 from softmachine.support.text import cut, family, many, span
 
-_BOTH = """A signal is stored twice, and what reads it reads half of
-the difference: if only one of the two is written, the model computes with the mean of the old value and the new."""
+_BOTH = """Each signal is stored twice, and the model reads half of
+the difference: if you write only one of the two, it computes with the mean of the old and the new value."""
 MOST_LINES = 24
-"""So many layers are listed, and so many signals; `softmachine.json` has all."""
+"""The number of layers and of signals that are listed; `softmachine.json` has all."""
 
 
 def sizes(placed: Placed) -> str:
-    """Layers, heads and width, as the configuration has them."""
+    """Layers, heads and width, as in the configuration."""
     layers, heads = many(len(placed.model.layers), "layer"), many(placed.heads, "head")
-    return f"{layers}, {heads} a layer, width {placed.width:,}"
+    return f"{layers}, {heads} per layer, width {placed.width:,}"
 
 
 def inside(placed: Placed, code: str, dialogue: Dialogue) -> str:
-    """What there is to find; and, if there is ``code`` to find it, that code with an example."""
+    """The text of the section; with ``code``, a template, also the code and an example."""
     mirrored = "" if placed.mirror is None else f" and, negated, at `mirror` (`index` + {placed.mirror:,})"
     about = (
-        "`softmachine.json` names every coordinate of the residual stream, every head and every unit. The stream is "
-        f"{placed.width:,} wide;\n{placed.model.width:,} signals are in it, each at its `index`{mirrored}. "
-        "The value is `residual[..., index] / scale`."
+        "`softmachine.json` names every coordinate of the residual stream, every head and every feed-forward unit. The "
+        f"stream has width\n{placed.width:,} and holds {many(placed.model.width, 'signal')}, each at its "
+        f"`index`{mirrored}. The value of a signal is `residual[..., index] / scale`."
     )
     parts = [
         about,
@@ -40,14 +40,14 @@ def inside(placed: Placed, code: str, dialogue: Dialogue) -> str:
 
 
 def _signals(model: Lowered) -> str:
-    """What is stored, a vector as one; names that are too long are cut."""
+    """The names of the signals, one per vector; long names are cut."""
     names = [*dict.fromkeys(cut(family(name)) for name in model.coordinates)]
     more = f" and {len(names) - MOST_LINES:,} more" if len(names) > MOST_LINES else ""
     return ", ".join(map(quoted, names[:MOST_LINES])) + more
 
 
 def _heads(placed: Placed) -> str:
-    """The heads of each layer that do something, and which do nothing."""
+    """The table of heads, layer by layer."""
     lines = ["| layer | heads | idle heads |", "|---|---|---|"]
     for k, layer in enumerate(placed.model.layers[:MOST_LINES]):
         names = [f"{h}: {quoted(head.name)}" for h, head in enumerate(layer.heads[:MOST_SHOWN])]
@@ -57,7 +57,7 @@ def _heads(placed: Placed) -> str:
     if len(placed.model.layers) > MOST_LINES:
         lines.append("| … | see `softmachine.json` | |")
     if any(placed.idle(k) for k in range(len(placed.model.layers))):
-        lines += ["", "All weights of an idle head are 0: it looks at all positions alike, and writes nothing."]
+        lines += ["", "All weights of an idle head are 0: it attends to all positions uniformly and writes nothing."]
     return "\n".join(lines)
 
 
@@ -75,7 +75,7 @@ def _filled(placed: Placed, code: str, dialogue: Dialogue) -> str:
 
 
 def _place(dialogue: Dialogue) -> int:
-    """The position of the answer that the example is about."""
+    """The position of the answer that the example changes."""
     interface = dialogue.interface
     if interface is None or dialogue.decodes:
         return -1

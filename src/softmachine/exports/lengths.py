@@ -1,8 +1,8 @@
-"""Encoders know the length n of their input; a stock encoder has to find it out.
+"""Detection of the input length n in exported encoders, for features that depend on it.
 
-One more layer in front does: a head looks at the last position, which says what n is, and units choose, of the values
-that a position feature has at this position for all lengths, the one for n. A unit's other inputs are exactly 0 for the
-right n, so that the feature is as exact as a table of it would be.
+An additional first layer computes them: a head attends to the last position, which determines n, and for each length
+units hold the values of a position feature at all positions. The units for the right n have exactly 0 as their other
+input, so the feature is as exact as a table of it; the others are off.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from softmachine.theorems.codec import Codec, Prompt
 from softmachine.transformer.features import Feature
 
 SHARPNESS = 128.0
-"""Between the scores of the last position and the one before: e⁻¹²⁸ is 0 in float32."""
+"""The score gap between the last position and the one before: e⁻¹²⁸ is 0 in float32."""
 
 
 @dataclass(frozen=True)
 class Lengths:
-    """The lengths of the inputs that fit, each with the number of positions of its prompt.
+    """The possible input lengths, each with the number of positions of its prompt.
 
-    A decoder has one entry: it does not know n, and has all positions.
+    A decoder has one entry, without n and with all positions.
     """
 
     pairs: tuple[tuple[int | None, int], ...]
@@ -38,24 +38,24 @@ class Lengths:
         return max(positions for _, positions in self.pairs)
 
     def values(self, feature: Feature) -> Iterator[float]:
-        """Every value that a feature has at some position of some input."""
+        """All values of a feature, over all positions and lengths."""
         for n, positions in self.pairs:
             yield from (float(feature.at(i, n)) for i in range(positions))
 
 
 def words_that_fit(codec: Codec[Source], most: int, step: int = 1) -> Iterator[tuple[str, ...]]:
-    """A word of each length, or each multiple of a step, that has a prompt of at most so many positions."""
+    """A word of each length, or each multiple of a step, whose prompt has at most ``most`` positions."""
     for word, prompt in _prompts(codec, most, step):
         if len(prompt.tokens) <= most:
             yield word
 
 
 def lengths_of(model: Model, most: int) -> Lengths:
-    """The lengths of the inputs of an encoder whose prompts have at most so many positions.
+    """The lengths of the inputs of an encoder whose prompts have at most ``most`` positions.
 
     Raises:
         UsageError: If there are none.
-        ConstructionError: If a prompt does not tell how long its input is.
+        ConstructionError: If the length of a prompt does not determine that of its input.
     """
     prompts = [prompt for _, prompt in _prompts(model.codec, most)]
     pairs = [(prompt.length, len(prompt.tokens)) for prompt in prompts if 0 < len(prompt.tokens) <= most]
@@ -67,7 +67,7 @@ def lengths_of(model: Model, most: int) -> Lengths:
 
 
 def too_long(name: str, codec: Codec[Source], most: int) -> UsageError:
-    """The complaint that no input fits in so many positions."""
+    """The error that no input fits in ``most`` positions."""
     needed = min((len(prompt.tokens) for _, prompt in _prompts(codec, most)), default=None)
     hint = "give a larger --length"
     if needed is not None:
@@ -76,7 +76,7 @@ def too_long(name: str, codec: Codec[Source], most: int) -> UsageError:
 
 
 def _prompts(codec: Codec[Source], most: int, step: int = 1) -> Iterator[tuple[tuple[str, ...], Prompt]]:
-    """A word of each length up to the number of positions, where the codec takes one, and its prompt."""
+    """For each length up to ``most`` that the codec accepts, a word and its prompt."""
     for count in range(0, most + 1 if codec.alphabet else 1, step):
         word = codec.alphabet[:1] * count
         try:
@@ -91,11 +91,11 @@ def length_layer(
     """The layer that writes features of the length.
 
     Args:
-        features: What to write.
-        embedding: (features, width): how much of it each coordinate gets.
+        features: The features to write.
+        embedding: (features, width): the rows of the position embedding.
         lengths: The lengths of inputs.
-        first: The coordinate that says whether this is position 0; those of the other positions follow.
-        flags: The coordinates for "the length is not n" start here, one for each length.
+        first: The first coordinate of the one-hot encoding of the position.
+        flags: The first of the coordinates for "the length is not n", one per length.
     """
     width, count = embedding.shape[1], len(lengths.pairs)
     ends = np.array([first + positions - 1 for _, positions in lengths.pairs])
@@ -107,7 +107,7 @@ def length_layer(
     constant = np.zeros(width)
     for feature, row in zip(features, embedding, strict=True):
         table = [[float(feature.at(i, n)) for i in range(positions)] for n, positions in lengths.pairs]
-        if all(len(set(entries)) == 1 for entries in table):  # it depends on the length alone
+        if all(len(set(entries)) == 1 for entries in table):  # depends on the length only
             value = np.zeros((1, width))
             value[0, ends] = [entries[0] for entries in table]
             found.append((value, np.zeros(1)))

@@ -1,9 +1,9 @@
-"""LLaMA and its like: a lowered transformer without positions in a stock ``LlamaForCausalLM``, Mistral or Qwen2.
+"""LLaMA, Mistral and Qwen2 export: a lowered transformer without position features as a ``LlamaForCausalLM``.
 
-The root mean square that the norm divides by is made a power of two by one constant C, so large that nothing else
-counts; the norm's own weight undoes it. Constants are read off C, since these architectures have no biases. The gated
-units compute SiLU(gate) · up, which is ReLU for a large gate and up = 1/gate's factor. Rotary positions are stretched
-until nothing rotates.
+RMSNorm is neutralised: one constant coordinate C, so large that the others do not matter, makes the root mean square a
+power of two, which the norm's weight undoes. Biases are read off C, since these architectures have none. A gated unit
+SiLU(gate) · up is ReLU if the gate is multiplied by a large factor and up is its inverse. Rotary embeddings are scaled
+until all angles are 0.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from softmachine.exports.stock import unrotated
 from softmachine.support.errors import ConstructionError
 
 LARGE = 2.0**30
-"""C: a coordinate within ±1 changes C² by less than float32 can see."""
+"""C: in float32, adding the square of a coordinate within ±1 to C² changes nothing."""
 SILU_GAIN = 2.0**22
 """SiLU(2²² x) / 2²² is ReLU(x), except for |x| < 2⁻¹⁷, where the error is below 2⁻²³."""
 
@@ -31,11 +31,11 @@ def _place(kind: str, model: Lowered, dtype: str) -> Placed:
     if model.positions.any():
         raise ConstructionError(
             f"{model.name!r} uses position features, which a {kind} model does not have",
-            hint="Turing machines have a theorem without: residues-without-positions; else export to gpt2",
+            hint="for Turing machines, the theorem residues-without-positions has none; otherwise export to gpt2",
         )
     if dtype == "float16":
         raise ConstructionError(
-            f"a {kind} model cannot be made for float16, which has no room for the constant {LARGE:.0f} of its norms",
+            f"a {kind} model cannot be made for float16: the constant {LARGE:.0f} of its norms is out of range",
             hint="export to gpt2, or in float32",
         )
     head = head_width(model)
@@ -57,7 +57,7 @@ def _place(kind: str, model: Lowered, dtype: str) -> Placed:
     if kind == "mistral":
         config["sliding_window"] = None
     tensors = _Place(model, width).tensors(inner, biased=kind == "qwen2")
-    # For every qwen2, AutoTokenizer puts its own way to split text into words in place of the one in the folder.
+    # For qwen2, AutoTokenizer replaces the pre-tokenizer of the folder by its own.
     tokenizer = "PreTrainedTokenizerFast" if kind == "qwen2" else "AutoTokenizer"
     found = (SAMPLING_GAIN, SILU_GAIN, width, width // head)
     blocks = "[*model.model.layers, model.lm_head]"
@@ -68,10 +68,10 @@ llama, mistral, qwen2 = (partial(_place, kind) for kind in _CLASSES)
 
 
 class _Place(Stream):
-    """Where things go in a LLaMA: the constant is at the coordinate after all others."""
+    """Layout of the stream of a LLaMA: the constant is the coordinate after all others."""
 
     def reading(self, affine: Affine) -> Array:
-        """The matrix of a map that reads the stream, and its bias off the constant."""
+        """The matrix of a map that reads the stream; its bias is a multiple of the constant."""
         rows = self.stored(affine.weight)
         rows[:, self.model.width] = affine.bias / LARGE
         return rows
@@ -97,7 +97,7 @@ class _Place(Stream):
         return tensors
 
     def gated(self, layer: LoweredLayer, inner: int) -> dict[str, Array]:
-        """The units; one more is always 1, for what the layer adds everywhere."""
+        """The units, and one more that is always 1, for the bias of the second map."""
         units, constant = len(layer.units), self.model.width
         first, second = self.feed_forward(layer, inner)
         gate, up, down = first.weight * SILU_GAIN, np.zeros((inner, self.width)), second.weight

@@ -1,10 +1,10 @@
-"""From a transformer to plain arrays for a fixed number of positions.
+"""Lowering of a transformer to dense arrays for a fixed number of positions.
 
-Loops are unrolled, temperatures become factors of the queries, Heaviside units become two ReLUs, the layer norm of one
-number, which is its sign, two Heaviside units, a decoder's answers become tokens of the vocabulary; masks, relative
-biases and features of the length, where the architecture lacks them, become scores and a layer of their own (see
-:mod:`.sight` and :mod:`.lengths`); and every coordinate of the residual stream is scaled by a power of two so that it
-stays within ±1. None of it changes what is computed up to that length.
+Loops are unrolled; temperatures become factors of the queries; a Heaviside unit becomes two ReLUs; the layer norm of
+one number, which is its sign, becomes two Heaviside units; a decoder's outputs become tokens of the vocabulary. Masks
+and relative biases that the architecture lacks become scores (:mod:`.sight`), features of the length become an extra
+layer (:mod:`.lengths`). Every coordinate of the residual stream is scaled by a power of two to stay within ±1. The
+outputs are the same up to that number of positions.
 """
 
 from __future__ import annotations
@@ -49,15 +49,15 @@ from softmachine.transformer.weights import AffineMap, FeedForward, Head, Layer,
 
 
 def lower(model: Model, length: int, *, ahead: bool = False) -> Lowered:
-    """The transformer for sequences of at most ``length`` positions.
+    """Lower a model for sequences of at most ``length`` positions.
 
     Args:
-        model: What to lower, with softmax attention.
+        model: The model, with softmax attention.
         length: The number of positions.
-        ahead: For an architecture in which every position sees all others; else each sees those up to its own.
+        ahead: Whether attention in the target architecture is bidirectional instead of causal.
 
     Raises:
-        ConstructionError: If such an architecture cannot compute what it computes; it says why.
+        ConstructionError: If the architecture cannot hold the model; the message gives the reason.
     """
     require_length(length)
     if ahead:
@@ -83,7 +83,7 @@ class _Lowering:
             sees = f"sees {blind.mask}" if blind.bias is None else f"has the relative bias {blind.bias}"
             require_tabled(transformer, self.count, f"head {blind.name!r} {sees}")
         elif self.finds_length:
-            require_tabled(transformer, self.count, "it knows the length of its input")
+            require_tabled(transformer, self.count, "it uses the length of its input")
         self.first, self.flags = transformer.width, transformer.width + self.count
 
     def lowered(self) -> Lowered:
@@ -94,7 +94,7 @@ class _Lowering:
             layers=self.with_sight(plain.layers, boxes),
             unembedding=self.unembedding(plain, boxes[-1]),
         )
-        # What loops carry is as large after many rounds as after one, but bounds do not know that.
+        # Values carried by a loop do not grow with its iterations, but interval bounds would: use those of the first.
         extra = len(plain.layers) - len(self.rounds)
         firsts = [*range(extra), *(extra + k for k, first in enumerate(self.rounds) if first == k)]
         once = boxes_of(replace(plain, layers=tuple(plain.layers[k] for k in firsts)), every_position=self.tabled)
@@ -103,7 +103,7 @@ class _Lowering:
         return conditioned(whole, before, once)
 
     def plain(self) -> Lowered:
-        """All but what heads see, and the logits."""
+        """The lowered model without masks, biases and logits."""
         transformer = self.transformer
         names = dict.fromkeys([*transformer.vocabulary, *(transformer.outputs if self.causal else ())])
         vocabulary = (*names, _fresh(PAD, [*names]), _fresh(UNKNOWN, [*names]))
@@ -130,14 +130,14 @@ class _Lowering:
         )
 
     def more_coordinates(self) -> tuple[str, ...]:
-        """The coordinates that say which position it is, and how long the input is not."""
+        """The added coordinates: the one-hot position, and for each length whether it is not that of the input."""
         if not self.tabled:
             return ()
         places = [f"position[{k}]" for k in range(self.count)]
         return (*places, *(f"not n[{n}]" for n, _ in (self.lengths.pairs if self.finds_length else ())))
 
     def positions(self, more: int) -> Array:
-        """The embedding of positions: features that do not wait for the length, and which position it is."""
+        """The position embedding: the features that do not depend on the length, and the one-hot position."""
         transformer, (n, _) = self.transformer, self.lengths.pairs[-1]
         ready = [feature for feature, waits in zip(transformer.features, self.of_length, strict=True) if not waits]
         rows = np.array([[float(feature.at(i, n)) for feature in ready] for i in range(self.count)])
@@ -148,7 +148,7 @@ class _Lowering:
         return table
 
     def position_embedding(self, *, waiting: bool) -> Array:
-        """The rows of the features that wait for the length, or of the others."""
+        """The rows of the features that depend on the length, or of the others."""
         rows: Array = _dense(self.transformer.position_embedding)[np.array(self.of_length, dtype=bool) == waiting]
         return rows
 
@@ -167,12 +167,12 @@ class _Lowering:
         return LoweredHead(head.name, query, _affine(head.key), _affine(head.value), _dense(head.output))
 
     def scale(self, head: Head) -> float:
-        """The inverse temperature: the largest one of any position, which only sharpens the others."""
+        """The inverse temperature: the largest of all positions; at the others it only sharpens the softmax."""
         scale = head.weighting.scale
         return _power_of_two(max(self.lengths.values(scale))) if isinstance(scale, Feature) else float(scale)
 
     def with_sight(self, layers: Sequence[LoweredLayer], boxes: Sequence[Box]) -> tuple[LoweredLayer, ...]:
-        """The layers, with heads that see what the originals see."""
+        """The layers with the masks and biases of the original heads."""
         found = list(layers[:1]) if self.finds_length else []
         for original in self.layers:
             layer, box = layers[len(found)], boxes[len(found)]
@@ -182,7 +182,7 @@ class _Lowering:
         return tuple(found)
 
     def unembedding(self, model: Lowered, box: Box) -> Affine:
-        """Logits of all labels: those that are never produced get less than any other can have."""
+        """Logits of all labels; those of labels that the model never emits are below any other."""
         own = _affine(self.transformer.unembedding)
         own = Affine(np.pad(own.weight, ((0, 0), (0, model.width - own.weight.shape[1]))), own.bias)
         weight, bias = np.zeros((len(model.labels), model.width)), np.zeros(len(model.labels))
@@ -192,19 +192,19 @@ class _Lowering:
 
 
 def _unrolled(transformer: Transformer, lengths: Lengths) -> tuple[tuple[Layer, ...], tuple[int, ...]]:
-    """The layers, those of loops again and again, and for each the index of the same one in the first round."""
+    """The layers with loops unrolled, and for each the index of the same layer in the first iteration."""
     layers: tuple[Layer, ...] = ()
     rounds: tuple[int, ...] = ()
     for block in transformer.blocks:
         counts = {block.count(n) for n, _ in lengths.pairs}
         if len(counts) > 1:
             raise ConstructionError(
-                f"{transformer.name!r} has a loop that runs {block.repeats} times, which is not the same for all inputs"
+                f"{transformer.name!r} has a loop with {block.repeats} iterations, which depends on the input"
             )
         (count,) = counts
         depth = len(layers) + count * len(block.layers)
         if depth > MOST_LAYERS:
-            message = f"{transformer.name!r} unrolls to {depth:,} layers; at most {MOST_LAYERS} are written"
+            message = f"{transformer.name!r} unrolls to {depth:,} layers; the maximum is {MOST_LAYERS}"
             raise ConstructionError(message)
         rounds += tuple(range(len(layers), len(layers) + len(block.layers))) * count
         layers += block.layers * count
@@ -212,7 +212,7 @@ def _unrolled(transformer: Transformer, lengths: Lengths) -> tuple[tuple[Layer, 
 
 
 def _units(forward: FeedForward, length: int) -> Iterator[Unit]:
-    """ReLU units; a Heaviside unit is ReLU(s x + 1) - ReLU(s x), right where x ≥ 0 or x ≤ -1/s."""
+    """The ReLU units; a Heaviside unit becomes ReLU(s x + 1) - ReLU(s x), which is exact for x ≥ 0 and x ≤ -1/s."""
     first, columns = _affine(forward.first), _dense(forward.second.weight).T
     sharp = _power_of_two(4 * (length + 1))
     for u, (name, activation) in enumerate(zip(forward.units, forward.activations, strict=True)):
@@ -225,7 +225,7 @@ def _units(forward: FeedForward, length: int) -> Iterator[Unit]:
 
 
 def _power_of_two(number: float) -> float:
-    """The smallest power of two that is not below a number."""
+    """The smallest power of two that is at least a number."""
     return float(2.0 ** math.ceil(math.log2(number)))
 
 
@@ -247,7 +247,7 @@ def _fresh(text: str, taken: Sequence[str]) -> str:
 
 
 def _spelled(vocabulary: Sequence[str]) -> tuple[str, ...]:
-    """The tokens as text that splits at white space: blanks are shown, and what then collides is put in quotes."""
+    """The tokens as text without white space: a space becomes ␣, and duplicates are put in quotes."""
     taken: dict[str, None] = {}
     for token in vocabulary:
         text = "".join("␣" if character.isspace() else character for character in token) or "ε"

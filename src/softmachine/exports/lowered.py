@@ -1,6 +1,6 @@
-"""A lowered transformer: plain arrays for a fixed number of positions, ready for other people's architectures.
+"""Lowered transformer: dense arrays for a fixed number of positions, the input of all third-party formats.
 
-Also how large its numbers get, and the same model with numbers of a size that all formats have.
+Also interval bounds of its coordinates, and rescaling to a range that all number formats have.
 """
 
 from __future__ import annotations
@@ -26,18 +26,18 @@ class Affine:
     bias: Array
 
     def of(self, rows: Array) -> Array:
-        """What it makes of each row."""
+        """Apply the map to each row."""
         image: Array = rows @ self.weight.T + self.bias
         return image
 
     def times(self, factor: float | Array) -> Affine:
-        """The map times a factor, or each of its components times its own."""
+        """The map times a factor, or times one factor per component."""
         return Affine(self.weight * np.reshape(factor, (-1, 1)), self.bias * factor)
 
 
 @dataclass(frozen=True)
 class LoweredHead:
-    """A softmax head at temperature 1 that sees what all heads of the model see; ``output`` is (width, values)."""
+    """A softmax head at temperature 1 with the mask of the architecture; ``output`` is (width, values)."""
 
     name: str
     query: Affine
@@ -47,7 +47,7 @@ class LoweredHead:
 
 
 class Unit(NamedTuple):
-    """A ReLU unit: what it reads, and the column that it writes."""
+    """A ReLU unit: the weights and the bias that it reads with, and the column that it writes."""
 
     weight: Array
     bias: float
@@ -57,7 +57,7 @@ class Unit(NamedTuple):
 
 @dataclass(frozen=True)
 class LoweredLayer:
-    """Heads side by side, then ReLU units."""
+    """Parallel heads, then ReLU units."""
 
     heads: tuple[LoweredHead, ...]
     first: Affine
@@ -66,7 +66,7 @@ class LoweredLayer:
 
     @staticmethod
     def of(heads: tuple[LoweredHead, ...], units: Sequence[Unit], added: Array) -> LoweredLayer:
-        """The layer of these units, which also adds a constant vector."""
+        """The layer of these heads and units, which also adds a constant vector."""
         shape = len(units), len(added)
         first = Affine(
             np.array([unit.weight for unit in units]).reshape(shape), np.array([unit.bias for unit in units])
@@ -75,7 +75,7 @@ class LoweredLayer:
         return LoweredLayer(heads, first, Affine(columns, added), tuple(unit.name for unit in units))
 
     def mapped(self, reading: Callable[[Affine], Affine], writing: Callable[[Array], Array]) -> LoweredLayer:
-        """The layer with all maps that read the stream changed, and all columns that are written to it."""
+        """The layer with a function applied to all maps that read the stream, and one to all columns written to it."""
         heads = tuple(
             LoweredHead(head.name, reading(head.query), reading(head.key), reading(head.value), writing(head.output))
             for head in self.heads
@@ -93,22 +93,22 @@ class LoweredLayer:
 
 @dataclass(frozen=True)
 class Lowered:
-    """Plain arrays, and names.
+    """A transformer as dense arrays with names.
 
     Args:
-        name: What the model is called.
-        causal: Whether every position sees those up to its own, as in a decoder, or all of them, as in an encoder.
-        vocabulary: Tokens in the order of the embedding's rows: the model's own, a decoder's answers,
-            padding, and the token for text that is not in the vocabulary. The last two have an embedding of 0.
-        spellings: The same, without white space.
-        labels: What the logits stand for: of a decoder the vocabulary, of an encoder its answers.
-        outputs: Which of the labels the model may produce.
+        name: The name of the model.
+        causal: Whether attention is causal, as in a decoder, or bidirectional, as in an encoder.
+        vocabulary: Tokens in the order of the embedding's rows: the model's own, a decoder's outputs, padding, and the
+            token for text that is not in the vocabulary. The last two have an embedding of 0.
+        spellings: The tokens as text without white space.
+        labels: The labels of the logits: the vocabulary of a decoder, the outputs of an encoder.
+        outputs: The indices of the labels that the model may emit.
         coordinates: The names of the residual stream's coordinates.
         scales: A coordinate holds its value times this, a power of two.
         embedding: (vocabulary, width).
         positions: (positions, width).
-        layers: What is applied, in order.
-        unembedding: (labels, width), and what is added to each logit.
+        layers: The layers, in order.
+        unembedding: (labels, width), with the bias of each logit.
     """
 
     name: str
@@ -131,7 +131,7 @@ class Lowered:
 
     @cached_property
     def index(self) -> dict[str, int]:
-        """The number of each token."""
+        """The id of each token."""
         return {token: k for k, token in enumerate(self.vocabulary)}
 
     @cached_property
@@ -151,7 +151,7 @@ class Lowered:
 
 
 def head_width(model: Lowered) -> int:
-    """A width that every head fits in: a power of 4, so that dividing scores by its root is exact."""
+    """The common width of all heads: a power of 4, so that dividing scores by its square root is exact."""
     heads = [head for layer in model.layers for head in layer.heads]
     width = 4
     while width < max([1, *(max(len(head.query.bias), len(head.value.bias)) for head in heads)]):
@@ -170,20 +170,20 @@ def most_units(model: Lowered) -> int:
 
 
 Box = tuple[Array, Array]
-"""The least and the largest value of each coordinate: one row for all positions, or a row for each."""
+"""Lower and upper bounds of each coordinate: one row for all positions, or one row per position."""
 
 
 def boxes_of(model: Lowered, *, every_position: bool = False) -> list[Box]:
-    """What each coordinate can be before the first layer and after each layer.
+    """Bounds of each coordinate before the first layer and after each layer, by interval arithmetic.
 
-    With a row for every position, coordinates that say which position it is are known there, and sums over them exact.
+    With a row for every position, one-hot position coordinates are known exactly, and so are sums over them.
     """
     places = model.positions
     least, most = (places, places) if every_position else (places.min(axis=0)[None], places.max(axis=0)[None])
     low, high = model.embedding.min(axis=0) + least, model.embedding.max(axis=0) + most
     found = [(low, high)]
     for layer in model.layers:
-        # What a head retrieves is a mean of values, of whatever positions.
+        # A head retrieves a convex combination of values of any positions.
         for head in layer.heads:
             values = image(head.value, found[-1])
             mean = values[0].min(axis=0)[None], values[1].max(axis=0)[None]
@@ -197,26 +197,26 @@ def boxes_of(model: Lowered, *, every_position: bool = False) -> list[Box]:
 
 
 def image(affine: Affine, box: Box) -> Box:
-    """The range of an affine map over a box."""
+    """The range of an affine map over a box, by interval arithmetic."""
     positive, negative = np.maximum(affine.weight, 0).T, np.minimum(affine.weight, 0).T
     low, high = box
     return low @ positive + high @ negative + affine.bias, high @ positive + low @ negative + affine.bias
 
 
 def largest(affine: Affine, box: Box) -> Array:
-    """The largest size of each component of an affine map over a box."""
+    """The largest absolute value of each component of an affine map over a box."""
     low, high = image(affine, box)
     sizes: Array = np.maximum(np.abs(low), np.abs(high)).max(axis=0)
     return sizes
 
 
 def conditioned(model: Lowered, before: Sequence[Box], boxes: Sequence[Box]) -> Lowered:
-    """The same model, with every coordinate within ±1 as far as bounds say.
+    """The same model, rescaled so that the bounds of every coordinate are within ±1.
 
     Args:
-        model: What is to be scaled.
-        before: What coordinates can be before each layer.
-        boxes: What they can be before, between and after layers.
+        model: The model.
+        before: Bounds of the coordinates before each layer.
+        boxes: Bounds of the coordinates before, between and after layers.
     """
     sizes = np.max([np.maximum(np.abs(low), np.abs(high)).max(axis=0) for low, high in boxes], axis=0)
     scales = 2.0 ** -np.ceil(np.log2(np.maximum(sizes, 1.0)))
@@ -241,7 +241,7 @@ def conditioned(model: Lowered, before: Sequence[Box], boxes: Sequence[Box]) -> 
 
 
 def _balanced(head: LoweredHead, box: Box) -> LoweredHead:
-    """The same scores, with numbers of about the same size on both sides, for formats with a small range."""
+    """The head with queries and keys of about the same magnitude, for number formats with a small range."""
     if not len(head.query.bias):
         return head
     ours, theirs = largest(head.query, box), largest(head.key, box)
@@ -251,7 +251,7 @@ def _balanced(head: LoweredHead, box: Box) -> LoweredHead:
 
 
 def relieved(model: Lowered, most: float) -> Lowered:
-    """The same model, where units that read with larger weights than this read with smaller and write with larger ones.
+    """The same model with weights of units at most ``most`` where they read, and larger ones where they write.
 
     ReLU(c x) is c ReLU(x); c is a power of two.
     """

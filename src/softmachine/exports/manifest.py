@@ -1,8 +1,8 @@
-"""The mark of a folder of ours, ``softmachine.json``: what is there, and a digest of every file, its own included.
+"""Manifest of a folder, ``softmachine.json``: facts about its content, and a digest of every file, its own included.
 
-Whoever reads such a folder compares the digests first. They tell what was damaged, not who wrote it: whoever can edit a
-file can make its digest fit. The digest of the mark itself is that of all it says but the digests, as JSON with sorted
-keys; that of another file is its SHA-256.
+Reading a folder compares the digests first. They detect damage, not tampering: anyone who edits a file can recompute
+its digest. The digest of the manifest is that of its facts without the digests, as JSON with sorted keys; that of any
+other file is its SHA-256.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from softmachine.support.errors import Place, SourceError, UsageError
 MARK = files.MARK
 WEIGHTS = "model.safetensors"
 MOST_BYTES = 1 << 30
-"""Larger files are not read."""
+"""The largest file that is read."""
 _EXPORTED = (
     "README.md",
     "config.json",
@@ -32,23 +32,23 @@ _EXPORTED = (
     "tokenizer.json",
     "tokenizer_config.json",
 )
-"""What is in an exported folder that neither has digests nor lists its files: the first version."""
+"""The files of an exported folder of the first version, which has neither digests nor a list of files."""
 
 Facts = dict[str, Any]
-"""What a mark says: an object, as JSON holds it."""
+"""The content of a manifest: a JSON object."""
 
 
 def is_saved(folder: Path) -> bool:
-    """Whether a folder is a model of ours, or was one: what is missing of it, its reader says."""
+    """Whether a folder holds a saved model, possibly incomplete; loading reports missing files."""
     files.recover(folder)
     return (folder / MARK).is_file() or (folder / WEIGHTS).is_file()
 
 
 def seal(folder: Path, facts: Mapping[str, object]) -> None:
-    """Write the mark of a folder in which everything else is written: facts, and the digests.
+    """Write the manifest of a folder, with digests of all its other files; it must be the last file.
 
     Raises:
-        UsageError: If a name has something that no file can hold.
+        UsageError: If a name cannot be encoded in UTF-8.
     """
     names = sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*") if not path.is_dir())
     digests = {**{name: _of_file(folder / name) for name in names}, MARK: digest(facts)}
@@ -56,14 +56,14 @@ def seal(folder: Path, facts: Mapping[str, object]) -> None:
     try:
         content = text.encode("utf-8")
     except UnicodeEncodeError as error:
-        raise UsageError(f"a name has half a character, {text[error.start]!r}, which no file can hold") from None
+        raise UsageError(f"a name has half a character, the lone surrogate {text[error.start]!r}") from None
     files.write(folder / MARK, content)
 
 
 def digest(facts: Mapping[str, object]) -> str:
-    """The digest of a mark: of everything in it but the digests."""
-    said = {key: value for key, value in facts.items() if key != "digests"}
-    return hashlib.sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()
+    """The digest of a manifest, without its digests."""
+    rest = {key: value for key, value in facts.items() if key != "digests"}
+    return hashlib.sha256(json.dumps(rest, sort_keys=True).encode()).hexdigest()
 
 
 def _of_file(path: Path) -> str:
@@ -72,10 +72,10 @@ def _of_file(path: Path) -> str:
 
 
 def read_mark(folder: Path) -> Facts:
-    """What the mark of a folder says; nothing is verified.
+    """Read the manifest of a folder, without verifying digests.
 
     Raises:
-        SourceError: If there is none, or it is not plain JSON that says everything once.
+        SourceError: If there is none, or it is not strict JSON (see :func:`strict_json`).
     """
     files.recover(folder)
     place = Place(str(folder / MARK))
@@ -84,12 +84,12 @@ def read_mark(folder: Path) -> Facts:
     except ValueError as error:
         raise SourceError(f"{MARK} is damaged: {error}", place=place) from None
     if not isinstance(data, dict) or not isinstance(data.get("format"), str):
-        raise SourceError(f"{MARK} is damaged: it does not say which format this is", place=place)
+        raise SourceError(f"{MARK} is damaged: it has no format", place=place)
     return data
 
 
 def content(folder: Path, name: str) -> bytes:
-    """The bytes of a file of a folder.
+    """The bytes of a file in a folder.
 
     Raises:
         SourceError: If it is missing, too large, or cannot be read.
@@ -97,7 +97,7 @@ def content(folder: Path, name: str) -> bytes:
     path = folder / name
     try:
         if not path.is_file():
-            hint = "it is not a folder that softmachine wrote, or a part of one"
+            hint = "softmachine did not write this folder, or files are missing"
             raise SourceError(f"the folder has no {name}", place=Place(str(folder)), hint=hint)
         if path.stat().st_size > MOST_BYTES:
             raise SourceError(f"{name} is larger than {MOST_BYTES >> 20} MiB", place=Place(str(path)))
@@ -107,10 +107,10 @@ def content(folder: Path, name: str) -> bytes:
 
 
 def strict_json(text: str) -> object:
-    """What a text of JSON says, if it says everything once and has only numbers that are numbers.
+    """Parse strict JSON: unique keys, finite numbers, 64-bit integers.
 
     Raises:
-        ValueError: If not, or if it is nested too deeply; in one sentence.
+        ValueError: If it is not strict JSON, or is nested too deeply; the message is one sentence.
     """
     try:
         return json.loads(
@@ -124,7 +124,7 @@ def _once(pairs: Sequence[tuple[str, object]]) -> dict[str, object]:
     found = dict(pairs)
     if len(found) < len(pairs):
         names = [name for name, _ in pairs]
-        raise ValueError(f"it says {next(name for name in names if names.count(name) > 1)!r} twice")
+        raise ValueError(f"duplicate key {next(name for name in names if names.count(name) > 1)!r}")
     return found
 
 
@@ -143,10 +143,10 @@ def _finite(text: str) -> float:
 
 
 def require_digests(folder: Path, facts: Facts, found: Mapping[str, str]) -> None:
-    """Complain unless the digests that the mark lists are those that were found, file by file.
+    """Compare the digests listed in the manifest with the actual ones, file by file.
 
     Raises:
-        SourceError: If one is missing or is another; it names the file.
+        SourceError: If one is missing or differs; the message names the file.
     """
     listed = facts.get("digests")
     if not isinstance(listed, dict):
@@ -156,19 +156,19 @@ def require_digests(folder: Path, facts: Facts, found: Mapping[str, str]) -> Non
         if name not in listed:
             raise SourceError(f"{name} is not verified: {MARK} has no digest of it", place=place, hint=_REMEDY)
         if name not in found:
-            raise SourceError(f"{name} is not there, but {MARK} has a digest of it", place=place, hint=_REMEDY)
+            raise SourceError(f"{name} is missing, but {MARK} has a digest of it", place=place, hint=_REMEDY)
         if listed[name] != found[name]:
-            raise SourceError(f"{name} is not what was written: its digest is another", place=place, hint=_REMEDY)
+            raise SourceError(f"{name} was changed after it was written: its digest differs", place=place, hint=_REMEDY)
 
 
-_REMEDY = "take the files from where they were written, or write the folder again"
+_REMEDY = "restore the original files, or write the folder again"
 
 
 def verify(folder: Path, facts: Facts) -> None:
-    """Complain unless every file that the mark lists is there, and is what was written. Other files are ignored.
+    """Verify the digest of every file listed in the manifest. Other files are ignored.
 
     Raises:
-        SourceError: If one is missing or is another; it names the file.
+        SourceError: If a file is missing or was changed; the message names it.
     """
     found = {MARK: digest(facts)}
     try:
@@ -181,7 +181,7 @@ def verify(folder: Path, facts: Facts) -> None:
 
 
 def lies_in(folder: Path, name: str) -> bool:
-    """Whether there is a file of this name in a folder, or below it, to which no link leads."""
+    """Whether a name is that of a file in a folder or below it, not reached through a symbolic link."""
     parts = PurePosixPath(name)
     if parts.is_absolute() or ".." in parts.parts:
         return False
@@ -190,7 +190,7 @@ def lies_in(folder: Path, name: str) -> bool:
 
 
 def listed_files(facts: Facts) -> list[str]:
-    """The files of a folder, as its mark lists them: by digests, or as it did in earlier versions."""
+    """The files of a folder according to its manifest: by digests, or as in earlier versions."""
     for names in (facts.get("digests"), facts.get("files")):
         if isinstance(names, dict | list):
             return sorted({MARK, *map(str, names)})

@@ -1,4 +1,4 @@
-"""How a model is used, in code and in words: what of a model card its reader tries first."""
+"""Usage section of the model card: example code, inputs and outputs."""
 
 from __future__ import annotations
 
@@ -13,33 +13,33 @@ from softmachine.support.text import many
 from softmachine.theorems.codec import Interface
 
 MOST_SHOWN = 12
-"""So many tokens of an example are shown, and so many names of inputs."""
+"""The number of tokens of an example that are shown, and of names of inputs."""
 MOST_LISTED = 16
-"""So many outputs are listed; `softmachine.json` has all."""
+"""The number of outputs that are listed; `softmachine.json` has all."""
 
-SEPARATED = "In text, symbols are separated by spaces."
-_UNSEPARATED = "In text, symbols may be separated by spaces, or not."
+SEPARATED = "Separate symbols by spaces."
+_UNSEPARATED = "Spaces between symbols are optional."
 
 
 @dataclass(frozen=True)
 class Manual:
-    """What the cards of one format say.
+    """The texts of a model card that depend on the format.
 
     Args:
-        library: What loads the files, as the hub calls it.
-        form: What they are, after "It is".
-        sample: How to run them, with places for an input, ``{word}`` in quotes or ``{prompt}`` and its ``{ids}``; for
-            the ``{length}``, and how many tokens may follow the prompt, ``{left}``; for what splits the input into
-            ``{texts}``, and the number of the ``{unknown}`` token; for what is ``{shown}`` in the end; and in code that
-            has made a list of ``answers``, for the lines that print it, ``{prints}``, and for the ``{imports}`` and
-            ``{facts}`` that these need.
-        generates: Whether what it shows is generated, token by token.
-        adds: What adds the marks around an input.
-        notes: What else there is to say of inputs.
-        holding: Where else to find which formats hold.
-        inside: Code that looks inside, with places for the ``{blocks}`` that read the stream, for how the ``{storage}``
-            is to be written and what writes what is ``{mirrored}``, for the ``{auto_class}`` that loads the model, for
-            the text of ``{label}`` k, and for an ``{example}``.
+        library: ``library_name`` of the Hugging Face hub.
+        form: The kind of model, after "The model is".
+        sample: Template of the code that runs the model. Its fields: the input as a quoted ``{word}``, or as a
+            ``{prompt}`` and its ``{ids}``; the ``{length}``, and the number of tokens ``{left}`` after the prompt; the
+            expression that splits the input into ``{texts}``, and the id of the ``{unknown}`` token; the ``{shown}``
+            output; and, in code with a list of ``answers``, the lines ``{prints}`` that print it with the ``{imports}``
+            and ``{facts}`` that they need.
+        generates: Whether the shown output is generated autoregressively.
+        adds: The beginning of the sentence about the special tokens around an input.
+        notes: Further notes about inputs.
+        holding: A pointer to the list of correct number formats, appended to a sentence.
+        inside: Template of the code that reads and patches activations. Its fields: the ``{blocks}`` that read the
+            stream, a note about the ``{storage}`` of signals and the line that writes the ``{mirrored}`` copy, the
+            ``{auto_class}`` that loads the model, an expression for the text of ``{label}`` k, and an ``{example}``.
     """
 
     library: str
@@ -53,7 +53,7 @@ class Manual:
 
 
 def usage(manual: Manual, model: Lowered, dialogue: Dialogue, length: int) -> str:
-    """An example, what an input is, and what the answers mean."""
+    """The text of the section: an example, the input format, and the meaning of outputs."""
     spelled, sample = model.spelled, example(dialogue)
     prints, printed = _printing(dialogue.interface, sample)
     code = manual.sample.format(
@@ -73,27 +73,27 @@ def usage(manual: Manual, model: Lowered, dialogue: Dialogue, length: int) -> st
 
 
 _BAR = r"\|"
-"""How tables of Markdown write a bar."""
+"""A vertical bar in a Markdown table."""
 _IMPORTS = "import json\nfrom pathlib import Path\n\n"
 _FACTS = 'facts = json.loads(Path("softmachine.json").read_text(encoding="utf-8"))\n'
 
 
 def example(dialogue: Dialogue) -> Sample:
-    """A sample that is worth showing: the longest input with a run that fits on a line, if there is one."""
+    """The sample to show: the one with the longest prompt whose run fits on a line, if there is one."""
     short = [sample for sample in dialogue.samples if len(sample.expected) <= MOST_SHOWN and sample.ends]
     return max(short or dialogue.samples, key=lambda sample: len(sample.prompt))
 
 
 def _said(dialogue: Dialogue, sample: Sample, spelled: Mapping[str, str]) -> str:
-    """A prompt and what a decoder makes of it."""
-    said = [spelled[token] for token in sample.expected if token is not None]
-    said = said if dialogue.decodes else said[-1:]
-    more = " …" if len(said) > MOST_SHOWN else ""
-    return " ".join([*(spelled[token] for token in sample.prompt), *said[:MOST_SHOWN]]) + more
+    """A prompt and the output after it."""
+    output = [spelled[token] for token in sample.expected if token is not None]
+    output = output if dialogue.decodes else output[-1:]
+    more = " …" if len(output) > MOST_SHOWN else ""
+    return " ".join([*(spelled[token] for token in sample.prompt), *output[:MOST_SHOWN]]) + more
 
 
 def _printing(interface: Interface | None, sample: Sample) -> tuple[list[str], list[str]]:
-    """Code that prints what a list of answers says, and what it prints."""
+    """Code that prints a list of answers, and its output."""
     if interface is None:
         return [], []
     if interface.outputs:
@@ -112,11 +112,12 @@ def _printing(interface: Interface | None, sample: Sample) -> tuple[list[str], l
 
 
 def _input(manual: Manual, dialogue: Dialogue, spelled: Mapping[str, str]) -> str:
-    """What an input is, and what stands around it."""
+    """The paragraph about inputs and the special tokens around them."""
     interface = dialogue.interface
     parts = []
     if interface is not None and interface.symbols:
-        parts.append(f"Its symbols are {_listed([spelled[symbol] for symbol in interface.symbols])}.")
+        symbols = [spelled[symbol] for symbol in interface.symbols]
+        parts.append(f"The input consists of the symbols {_listed(symbols, 'and')}.")
     if dialogue.only is not None:
         names = _named(interface.inputs if interface else ())
         parts.append(f"It has exactly {many(dialogue.only, 'symbol')}{names}.")
@@ -128,18 +129,20 @@ def _input(manual: Manual, dialogue: Dialogue, spelled: Mapping[str, str]) -> st
 
 
 def _answers(manual: Manual, dialogue: Dialogue, length: int, spelled: Mapping[str, str]) -> str:
-    """Where the answers are, and what they mean."""
+    """The paragraph about the positions and the meaning of outputs."""
     interface = dialogue.interface
     stops = _listed([spelled[token] for token in dialogue.stops]) if manual.generates else ""
     if interface is None:
         cut = f"A run that does not end within {many(length, 'position')} is cut off and has no verdict."
-        return f"**Answers.** The run goes on from the input, token by token, and ends with {stops or 'nothing'}. {cut}"
-    where = f"There is one at every position, counted from 0{f' to {length - 1:,}' if interface.inputs else ''}."
+        ends = f"a run ends with {stops}" if stops else "no token ends a run"
+        return f"**Output.** The model continues the input token by token; {ends}. {cut}"
+    last = f" to {length - 1:,}" if interface.inputs else ""
+    where = f"The model gives an answer at every position, counted from 0{last}."
     if manual.generates:
-        where = f"There is one at every position, and what is generated is the last: {stops}."
-    parts = ["**Answers.**", where, interface.meaning]
+        where = f"The model computes an answer at every position; the generated token is the last one: {stops}."
+    parts = ["**Output.**", where, interface.meaning]
     if not (manual.generates or interface.outputs or all(example(dialogue).expected)):
-        parts.append("Where `·` is shown, it means nothing.")
+        parts.append("Answers shown as `·` are arbitrary.")
     if interface.verdict is not None:
         which = "the last answer" if interface.verdict == -1 else f"the answer at position {interface.verdict}"
         parts.append(f"An input is accepted if {which} is `true`.")
@@ -147,35 +150,35 @@ def _answers(manual: Manual, dialogue: Dialogue, length: int, spelled: Mapping[s
         return " ".join(parts)
     cells = [(quoted(name).replace("|", _BAR), str(position)) for name, position in interface.outputs[:MOST_LISTED]]
     if len(interface.outputs) > MOST_LISTED:
-        cells.append(("…", "see `softmachine.json`, under `interface`"))
+        cells.append(("…", "see `interface` in `softmachine.json`"))
     rows = [f"| {name} | {position} |" for name, position in cells]
     return "\n".join([" ".join([*parts, "The outputs are:"]), "", "| output | position |", "|---|---|", *rows])
 
 
 def _named(inputs: Sequence[str]) -> str:
-    """What the symbols of an input are, as the end of a sentence."""
+    """The names of the symbols of an input, as the end of a sentence."""
     if len(inputs) > MOST_SHOWN:
         first, last = quoted(inputs[0]), quoted(inputs[-1])
-        return f", from {first} to {last}; `softmachine.json` names each of them, under `interface`"
+        return f", from {first} to {last}; `softmachine.json` lists their names under `interface`"
     return f": {_listed(inputs, 'and')}, in this order" if inputs else ""
 
 
 def _marks(tokens: Sequence[str], side: str, spelled: Mapping[str, str]) -> Iterator[str]:
-    """What is added on one side, and how often if more than once."""
+    """The tokens added on one side, with the number of repetitions."""
     groups = [(token, len(list(same))) for token, same in groupby(tokens)]
     if len(groups) > MOST_SHOWN:
-        yield f"{many(len(tokens), 'token')} {side} it (`{side}_input` in `softmachine.json`)"
+        yield f"{many(len(tokens), 'token')} {side} the input (`{side}_input` in `softmachine.json`)"
         return
     for token, count in groups:
-        yield f"{quoted(spelled[token])}{f' × {count}' if count > 1 else ''} {side} it"
+        yield f"{quoted(spelled[token])}{f' × {count}' if count > 1 else ''} {side} the input"
 
 
 def _listed(names: Sequence[str], last: str = "or") -> str:
-    """Names in a sentence."""
+    """Names as a list in a sentence."""
     texts = [quoted(name) for name in names]
     return f" {last} ".join(part for part in (", ".join(texts[:-1]), *texts[-1:]) if part)
 
 
 def quoted(name: str) -> str:
-    """A name as code."""
+    """A name as inline code in Markdown."""
     return f"`` {name} ``" if "`" in name else f"`{name}`"

@@ -1,4 +1,4 @@
-"""What an exported folder says of itself, read back from its map: layers, heads, idle ones too, and signals."""
+"""Reader of the map of an exported folder: layers, heads (idle ones included) and signals."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from softmachine.transformer.board import line
 
 @dataclass(frozen=True)
 class MappedLayer:
-    """What has a name in a layer: heads with what they write, units, and the numbers of idle heads."""
+    """Names in a layer: heads with the signals they write, units, and the indices of idle heads."""
 
     heads: tuple[tuple[str, tuple[str, ...]], ...]
     units: tuple[str, ...]
@@ -24,18 +24,18 @@ class MappedLayer:
 
 @dataclass(frozen=True)
 class Mapped:
-    """An exported model as its map describes it; no weights are read.
+    """An exported model as described by its map; weights are not read.
 
     Args:
-        name: What it is called.
+        name: The name of the model.
         architecture: The class that loads it.
-        theorem: The theorem that it was compiled by.
-        positions: How many positions it has.
-        dtype: The format of its weights.
-        dtypes: The formats in which everything was right when it was written.
+        theorem: The theorem by which it was compiled.
+        positions: The number of positions.
+        dtype: The number format of its weights.
+        dtypes: The number formats in which every output was correct during export.
         vocabulary: The number of tokens.
         coordinates: The signals of its residual stream.
-        layers: What is in its layers.
+        layers: Its layers.
     """
 
     name: str
@@ -49,7 +49,7 @@ class Mapped:
     layers: tuple[MappedLayer, ...]
 
     def lines(self, *, every: bool = False) -> Iterator[str]:
-        """The board of the model; long lists of names are folded, unless ``every`` name is wanted."""
+        """The architecture diagram of the model; ``every`` shows all names instead of folding long lists."""
         names = ", ".join if every else brief
         yield (
             f"{self.architecture}  {self.name}  by {self.theorem}, {many(len(self.layers), 'layer')}, "
@@ -67,10 +67,10 @@ class Mapped:
             if layer.units:
                 kinds = [*dict.fromkeys(family(unit.split(":")[0]) for unit in layer.units)]
                 yield f"  {label:<10}feed-forward  {names(kinds)} ({many(len(layer.units), 'unit')})"
-        yield f"  right in  {', '.join(self.dtypes) or 'no format'}"
+        yield f"  correct in  {', '.join(self.dtypes) or 'no number format'}"
 
     def to_json(self) -> dict[str, object]:
-        """The same as data."""
+        """The same as JSON data."""
         return {
             "name": self.name,
             "architecture": self.architecture,
@@ -87,12 +87,12 @@ class Mapped:
 
 
 def read_map(folder: Path) -> Mapped | None:
-    """What a folder that was exported says of itself; None if it is no such folder.
+    """Read the map of an exported folder; None if it is not one.
 
-    The map must be what was written, if it has a digest; other files are not looked at.
+    Verifies the digest of the map, if it has one; other files are not read.
 
     Raises:
-        SourceError: If the map cannot be read, or is not what was written.
+        SourceError: If the map cannot be read, or has changed.
     """
     if not (folder / MARK).is_file():
         return None
@@ -101,7 +101,7 @@ def read_map(folder: Path) -> Mapped | None:
         return None
     try:
         if "digests" in facts and facts["digests"][MARK] != digest(facts):
-            raise ValueError("it is not what was written: its digest is another")
+            raise ValueError("its digest differs, so it was changed after it was written")
         return _mapped(facts)
     except (LookupError, TypeError, ValueError, AttributeError) as error:
         raise SourceError(f"{MARK} is damaged: {type(error).__name__}: {error}", place=Place(str(folder))) from None

@@ -1,8 +1,8 @@
-"""Our own format: a folder with the exact weights (safetensors) and everything that has a name (JSON).
+"""Native format: a folder with the exact weights (safetensors) and all names (JSON).
 
-Weights are sparse and exact: for each matrix the positions of its non-zeros, their numerators and their denominators as
-64-bit integers. The source is kept as text, and the name of the theorem, so that the codec is made anew; a digest of
-each part tells whether it is what was written. The same model always gives the same bytes.
+Weights are sparse and exact: for each matrix the indices of its non-zeros, their numerators and their denominators as
+64-bit integers. The source is stored as text, with the name of the theorem, from which loading rebuilds the codec; a
+digest of each file detects changes. The same model always gives the same bytes.
 """
 
 from __future__ import annotations
@@ -31,21 +31,21 @@ VERSION = 2
 BARE = "softmachine-weights"
 """The format of weights without a source."""
 DAMAGE = (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, RecursionError, MemoryError)
-"""What reading a file that somebody changed can end in."""
+"""Exceptions that reading a modified file can raise."""
 
 
 def save(model: Model, folder: Path, *, force: bool = False) -> None:
     """Write a model to a folder, all or nothing.
 
     Raises:
-        UsageError: If the folder exists and ``force`` is not given, or is not one of ours, or cannot be written; or if
-            the model could not be made again from what is written.
+        UsageError: If the folder exists and ``force`` is not given, or was not written by softmachine, or cannot be
+            written; or if the model could not be rebuilt from the written files.
     """
     from safetensors.numpy import save as to_bytes
 
     theorem = model.theorem
     if theorem.codec_for(model.source, model.length) != model.codec:
-        raise UsageError(f"{model.name!r} cannot be saved: {theorem.name} would talk to it in another way")
+        raise UsageError(f"{model.name!r} cannot be saved: its codec is not that of {theorem.name}")
     if problem := _foreign(model):
         raise UsageError(f"{model.name!r} cannot be saved: {problem}")
     names, tensors = to_data(model.weights)
@@ -66,10 +66,11 @@ def save(model: Model, folder: Path, *, force: bool = False) -> None:
 
 
 def save_weights(transformer: Transformer, folder: Path, *, force: bool = False) -> None:
-    """Write bare weights, which no theorem made of a source, to a folder, all or nothing.
+    """Write bare weights, without a source and a theorem, to a folder, all or nothing.
 
     Raises:
-        UsageError: If the folder exists and ``force`` is not given, or is not one of ours, or cannot be written.
+        UsageError: If the folder exists and ``force`` is not given, or was not written by softmachine, or cannot be
+            written.
     """
     from safetensors.numpy import save as to_bytes
 
@@ -80,15 +81,15 @@ def save_weights(transformer: Transformer, folder: Path, *, force: bool = False)
 
 
 def has_bare_weights(folder: Path) -> bool:
-    """Whether a folder has weights without a source."""
+    """Whether a folder holds weights without a source."""
     return bool(read_mark(folder)["format"] == BARE)
 
 
 def load_weights(folder: Path) -> Transformer:
-    """Read the weights of a folder, of a model or bare, and see that they are what was written.
+    """Read the weights of a folder, of a model or bare, and verify their digests.
 
     Raises:
-        SourceError: If the folder does not hold weights of a version that is known; it names the file.
+        SourceError: If the folder does not hold weights of a supported version; the message names the file.
     """
     if not has_bare_weights(folder):
         return load(folder).weights
@@ -101,10 +102,10 @@ def load_weights(folder: Path) -> Transformer:
 
 
 def _foreign(model: Model) -> str | None:
-    """What is wrong if the tokens of a model are not those that its theorem speaks of.
+    """The difference between the tokens of a model and those of its theorem, if there is one.
 
-    The signals are made for this, which costs half of what compiling costs. Weights are not compared: they may be
-    edited. ``check`` compares what the model emits with the interpreter.
+    Builds the theorem's signals, which takes half the time of compiling. Weights are not compared: they may be edited.
+    ``check`` compares the model's output with the interpreter.
     """
     program = model.theorem.signals(model.codec, model.theorem.attention(None))
     for what, found, right in (
@@ -124,26 +125,26 @@ def _difference(found: tuple[str, ...], right: tuple[str, ...]) -> str:
 
 
 def written_source(source: Source, theorem: Theorem) -> dict[str, str] | None:
-    """The source as text; nothing if the theorem is about this one object."""
+    """The source as text; None if the theorem is about this source only."""
     if source == theorem.source:
         return None
     return {"language": source.language, "name": source.name, "text": source_text(source)}
 
 
 def load(folder: Path) -> Model:
-    """Read a model from a folder, and see that it is what was written.
+    """Read a model from a folder, and verify its digests.
 
-    Files that do not belong to a model are not looked at.
+    Files that do not belong to the model are ignored.
 
     Raises:
-        SourceError: If the folder does not hold a whole model of a version that is known; it names the file.
+        SourceError: If the folder does not hold a complete model of a supported version; the message names the file.
     """
     place = Place(str(folder / MARK))
     if has_bare_weights(folder):
         raise SourceError(
-            "these are weights without a source, so nobody can say what should come of a run",
+            "the folder holds weights without a source, so there is no reference to run or check them against",
             place=place,
-            hint="`softmachine certify FOLDER` softens them; in Python, sm.load_weights reads them",
+            hint="`softmachine certify FOLDER` softens them; sm.load_weights reads them in Python",
         )
     facts, tensors = _read(folder)
     try:
@@ -160,7 +161,7 @@ def load(folder: Path) -> Model:
 
 
 def _read(folder: Path) -> tuple[Json, Mapping[str, Array]]:
-    """What the mark says, and the tensors; both are what was written."""
+    """The facts of the manifest, and the tensors, after verifying their digests."""
     from safetensors import SafetensorError
     from safetensors.numpy import load as from_bytes
 
@@ -170,7 +171,7 @@ def _read(folder: Path) -> tuple[Json, Mapping[str, Array]]:
     if name in ("softmachine-map", "softmachine-set"):
         _refuse_export(folder, facts)
     if name not in (FORMAT, BARE) or type(version) is not int or version != VERSION:
-        raise SourceError(f"format {name!r} version {version!r} is not known here", place=place)
+        raise SourceError(f"format {name!r} version {version!r} is not supported", place=place)
     require_digests(folder, facts, {WEIGHTS: sha256(weights).hexdigest(), MARK: digest(facts)})
     try:
         return facts, from_bytes(weights)
@@ -179,20 +180,20 @@ def _read(folder: Path) -> tuple[Json, Mapping[str, Array]]:
 
 
 def _refuse_export(folder: Path, facts: Json) -> NoReturn:
-    """Say that a folder is for others, and first if it is not what was written."""
+    """Refuse an exported folder, after verifying its digests."""
     known = "digests" in facts
     if known:
         verify(folder, facts)
-    intact = "all of its files are as they were written; " if known else ""
+    intact = "all of its files are unchanged; " if known else ""
     raise SourceError(
-        "this was written by `softmachine export`; it is not a model that softmachine runs",
+        "this folder was written by `softmachine export`; softmachine cannot run it",
         place=Place(str(folder)),
-        hint=f"{intact}its README.md says how to use it",
+        hint=f"{intact}its README.md explains how to use it",
     )
 
 
 def _model(facts: Json, tensors: Mapping[str, Array]) -> Model:
-    """The model that the facts and all of the tensors make up."""
+    """Build the model from the facts and the tensors."""
     theorem, source = made_from(str(facts["theorem"]), facts["source"])
     length, certified = _length(facts["length"]), _length(facts.get("certified"))
     weights = transformer_from(facts["weights"], tensors, (*FEATURES, *theorem.features))
@@ -202,15 +203,15 @@ def _model(facts: Json, tensors: Mapping[str, Array]) -> Model:
 
 
 def _with_certificate(model: Model, length: int, stored: Json | None) -> Model:
-    """The model with its certificate, which is made again: what a file claims is no proof.
+    """The model with its certificate, which is recomputed: the stored one is not a proof.
 
     Args:
         model: The model, with softmax attention.
-        length: The length that it was certified for.
-        stored: The certificate as it was written; None in folders that were written without one.
+        length: The length for which it was certified.
+        stored: The stored certificate; None in folders without one.
 
     Raises:
-        SourceError: If there is no such certificate, or it is about other weights.
+        SourceError: If the recomputed certificate does not hold or differs.
     """
     proof = certify_theorem(model, length, None if stored is None else stored["sharpness"])
     model = replace(model, certificate=proof)
@@ -218,23 +219,23 @@ def _with_certificate(model: Model, length: int, stored: Json | None) -> Model:
     claims = {} if stored is None else {key: stored[key] for key in ("length", "sharpness", "digests", "holds")}
     if model.proof is None or any(facts[key] != claim for key, claim in claims.items()):
         raise SourceError(
-            f"the folder claims that softmax is certified to {length:,}, but the certificate of these weights, made "
-            "again, does not confirm it",
+            f"the folder states that softmax is certified up to length {length:,}, but recomputing the certificate of "
+            "these weights does not confirm it",
             hint="compile the source again, and soften it",
         )
     return model
 
 
 def made_from(name: str, written: Mapping[str, str] | None) -> tuple[Theorem, Source]:
-    """The theorem of a name, and the source that :func:`written_source` wrote.
+    """The theorem of a name, and the source that :func:`written_source` stored.
 
     Raises:
-        SourceError: If one of them is not known here.
+        SourceError: If one of them is unknown.
         ValueError: If they do not belong together.
     """
     theorem = theorem_named(name)
     if theorem is None:
-        raise SourceError(f"the theorem {name!r}, which made the model, is not known here")
+        raise SourceError(f"unknown theorem {name!r}, by which the model was compiled")
     if written is None:
         if isinstance(theorem.source, type):
             raise ValueError("there is no source")
@@ -248,7 +249,7 @@ def made_from(name: str, written: Mapping[str, str] | None) -> tuple[Theorem, So
 
 def _notes(notes: object) -> tuple[str, ...]:
     if not isinstance(notes, list) or not all(isinstance(note, str) for note in notes):
-        raise ValueError("the notes are not sentences")
+        raise ValueError("the notes are not a list of strings")
     return tuple(notes)
 
 

@@ -1,6 +1,6 @@
-"""Transformers as data, in both directions: names that JSON holds, and exact numbers in arrays of integers.
+"""Serialisation of transformers: names as JSON data, exact numbers as integer tensors, in both directions.
 
-Whatever is wrong with a saved model shows when it is read.
+Reading validates everything: a damaged model fails on load.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from softmachine.transformer.weights import AffineMap, Block, FeedForward, Head,
 
 Array = NDArray[np.integer]
 Json = dict[str, Any]
-"""An object, as JSON holds it."""
+"""A JSON object."""
 
 
 def to_data(transformer: Transformer) -> tuple[Json, dict[str, Array]]:
-    """Everything that has a name, and the numbers.
+    """Serialise a transformer: the names as JSON data, and the tensors.
 
     Raises:
         UsageError: If a number does not fit in 64 bits.
@@ -36,7 +36,7 @@ def to_data(transformer: Transformer) -> tuple[Json, dict[str, Array]]:
 
 
 class _Writer:
-    """Takes a transformer apart."""
+    """Serialiser of a transformer."""
 
     def __init__(self) -> None:
         self.tensors: dict[str, Array] = {}
@@ -101,20 +101,20 @@ class _Writer:
 def transformer_from(
     data: Json, tensors: Mapping[str, Array], features: tuple[type[Feature | Relation], ...]
 ) -> Transformer:
-    """The transformer that the data and all of the tensors make up, with features of these classes.
+    """Build a transformer from data and tensors, with features of these classes; every tensor must be used.
 
     Raises:
-        LookupError, TypeError, ValueError, AttributeError, ArithmeticError, RecursionError: If they do not make up one.
+        LookupError, TypeError, ValueError, AttributeError, ArithmeticError, RecursionError: If they are inconsistent.
     """
     reader = _Reader(tensors, features)
     transformer = reader.transformer(data)
     if reader.tensors:
-        raise ValueError(f"{WEIGHTS} has {min(reader.tensors)}, of which nothing is known")
+        raise ValueError(f"{WEIGHTS} has an unexpected tensor {min(reader.tensors)}")
     return transformer
 
 
 class _Reader:
-    """Builds a transformer; every shape is checked before anything of that size is built."""
+    """Deserialiser of a transformer; checks every shape before allocating anything of that size."""
 
     def __init__(self, tensors: Mapping[str, Array], features: tuple[type[Feature | Relation], ...]) -> None:
         self.tensors = dict(tensors)
@@ -142,7 +142,7 @@ class _Reader:
     def block(self, at: str, data: Json) -> Block:
         repeats = data["repeats"] if type(data["repeats"]) is int else self.feature(data["repeats"])
         if isinstance(repeats, int) and repeats < 0:
-            raise ValueError(f"a block cannot run {repeats} times")
+            raise ValueError(f"a block cannot have {repeats} iterations")
         layers = tuple(self.layer(f"{at}.layers.{d}", item) for d, item in enumerate(data["layers"]))
         return Block(layers, repeats, _string(data["name"]))
 
@@ -150,11 +150,11 @@ class _Reader:
         heads = tuple(self.head(f"{at}.heads.{h}", item) for h, item in enumerate(data["heads"]))
         units, activations = _strings(data["units"]), _strings(data["activations"])
         if len(activations) != len(units) or not set(activations) <= {"relu", "step", "norm"}:
-            raise ValueError(f"the activations of {at} are not one relu, step or norm a unit")
+            raise ValueError(f"the activations of {at} are not one of relu, step and norm per unit")
         norms = tuple(tuple(group) for group in data.get("norms", []))
         normalised = [u for u, activation in enumerate(activations) if activation == "norm"]
         if sorted(u for group in norms for u in group) != normalised or not all(norms):
-            raise ValueError(f"the norms of {at} are not those of its units, each in one group")
+            raise ValueError(f"the norms of {at} do not partition its norm units")
         first = self.affine(f"{at}.first", len(units), self.width)
         second = self.affine(f"{at}.second", self.width, len(units))
         return Layer(heads, FeedForward(first, activations, second, units, norms))
@@ -174,7 +174,7 @@ class _Reader:
         )
 
     def affine(self, name: str, rows: int | None, columns: int) -> AffineMap:
-        """A map; its number of rows is that of its constants if nothing else says it."""
+        """An affine map; by default, its number of rows is the length of its bias."""
         bias = tuple(self.numbers(f"{name}.bias"))
         if rows not in (None, len(bias)):
             raise ValueError(f"{WEIGHTS}: {name}.bias has {len(bias)} numbers, not {rows}")
@@ -190,24 +190,24 @@ class _Reader:
         filled: list[dict[int, Fraction]] = [{} for _ in range(rows)]
         values = self.numbers(name)
         if len(index) != len(values):
-            raise ValueError(f"{WEIGHTS}: {name} has {len(index)} places for {len(values)} numbers")
+            raise ValueError(f"{WEIGHTS}: {name} has {len(index)} indices for {len(values)} numbers")
         for (r, c), value in zip(index.tolist(), values, strict=True):
             filled[r][c] = value
         if sum(map(len, filled)) != len(index):
-            raise ValueError(f"{WEIGHTS}: {name} has two entries at one place")
+            raise ValueError(f"{WEIGHTS}: {name} has two entries at one index")
         return Matrix.of(filled, columns)
 
     def numbers(self, name: str) -> list[Fraction]:
         above, below = self.integers(f"{name}.numerator"), self.integers(f"{name}.denominator")
         if len(above) != len(below) or 0 in below:
-            raise ValueError(f"{WEIGHTS}: {name} has numerators and denominators that are not those of fractions")
+            raise ValueError(f"{WEIGHTS}: the numerators and denominators of {name} are not those of fractions")
         return list(map(Fraction, above, below))
 
     def integers(self, name: str) -> list[int]:
         return [int(number) for number in self.take(name, 1).tolist()]
 
     def take(self, name: str, dimensions: int) -> Array:
-        """A tensor of integers, which nobody takes again: a list of them, or of pairs."""
+        """Remove and return an integer tensor: a list of integers, or of pairs."""
         if name not in self.tensors:
             raise ValueError(f"{WEIGHTS} has no {name}")
         array = self.tensors.pop(name)
@@ -218,14 +218,14 @@ class _Reader:
     def feature(self, data: object) -> Feature:
         found = from_json(data, self.features)
         if not isinstance(found, Feature):
-            raise TypeError(f"{found} is no feature of a position")
-        _ = found.at(1, 1), found.name  # parameters that make no sense show here
+            raise TypeError(f"{found} is not a position feature")
+        _ = found.at(1, 1), found.name  # raises if the parameters are invalid
         return found
 
     def relation(self, data: object) -> Relation:
         found = from_json(data, self.features)
         if not isinstance(found, Relation):
-            raise TypeError(f"{found} is no relation between positions")
+            raise TypeError(f"{found} is not a relation between positions")
         _ = found.at(0, 1), found.name
         return found
 
@@ -239,7 +239,7 @@ class _Reader:
 
 def _strings(items: Sequence[str]) -> tuple[str, ...]:
     if not isinstance(items, list):
-        raise TypeError("a list of names is something else")
+        raise TypeError("a list of names is not a list")
     return tuple(map(_string, items))
 
 

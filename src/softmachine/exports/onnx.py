@@ -1,7 +1,7 @@
-"""ONNX: a lowered transformer as a graph of standard operators, for onnxruntime and everything else that reads ONNX.
+"""ONNX export: a lowered transformer as a graph of standard operators, for onnxruntime and other ONNX runtimes.
 
-No norms, ReLU, no cache: ``input_ids`` and ``attention_mask`` (both batch × sequence) in, ``logits`` out. Positions
-count what the mask lets through, so that batches may be padded at the left.
+ReLU, no layer norms, no KV cache: ``input_ids`` and ``attention_mask`` (both batch × sequence) in, ``logits`` out.
+Position ids count the unmasked tokens, so batches may be padded at the left.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ UNSEEN = -1e30
 
 
 def fill(compiled: Model, folder: Path, length: int, dtype: str, dialogue: Dialogue, tell: Tell) -> Filled:
-    """Put ``model.onnx`` into a folder, and let onnxruntime run it; see :data:`.writing.Fill`."""
+    """Write ``model.onnx`` to a folder, and verify it with onnxruntime; see :data:`.writing.Fill`."""
     tell("placing the weights")
     model = lower(compiled, length, ahead=not dialogue.decodes and not compiled.weights.causal)
     graph = _Graph(model, dtype)
@@ -47,7 +47,7 @@ def fill(compiled: Model, folder: Path, length: int, dtype: str, dialogue: Dialo
         sample=_READ + (_GENERATE if dialogue.decodes else _ANSWER),
         generates=dialogue.decodes,
         adds="The code above adds",
-        notes=f"{SEPARATED} The code above refuses text that is not in the vocabulary, and inputs that are too long.",
+        notes=f"{SEPARATED} The code above rejects text that is not in the vocabulary, and inputs that are too long.",
     )
     placed = Placed("ONNX", {}, {}, model, None, SAMPLING_GAIN, 1.0, model.width, most_heads(model))
     size = sum(int(weight.size) for weight in graph.weights.values())
@@ -103,7 +103,7 @@ answers = [facts["labels"][k] for k in logits(ids).argmax(-1)]
 
 
 class _Graph:
-    """The nodes and weights of the graph, built layer by layer."""
+    """Builder of the graph: nodes and weights, layer by layer."""
 
     def __init__(self, model: Lowered, dtype: str) -> None:
         self.model, self.dtype = model, np.dtype(dtype)
@@ -116,7 +116,7 @@ class _Graph:
         self.weight("embedding", model.embedding)
         self.weight("positions", model.positions)
         one, zero = self.integers("one", [1]), self.integers("zero", [0])
-        # Positions count the tokens that are not masked.
+        # Position ids count the unmasked tokens.
         self.node("CumSum", ["attention_mask", self.integers("axis 1", 1)], "counted")
         self.node("Sub", ["counted", one], "shifted")
         self.node("Max", ["shifted", zero], "position_ids")
@@ -140,7 +140,7 @@ class _Graph:
         self.node("Identity", [logits], "logits")
 
     def _mask(self) -> None:
-        """What is added to scores: a large negative number where the mask says so, and in a decoder where j > i."""
+        """The attention mask, added to scores: a large negative number at padding and, in a decoder, where j > i."""
         self.node("Cast", ["attention_mask"], "there flat", to=_BOOL)
         self.node("Unsqueeze", ["there flat", self.integers("axes 1 too", [1])], "there")
         visible = "there"
@@ -155,7 +155,7 @@ class _Graph:
         self.node("Where", [visible, self.weight("seen", 0.0), self.weight("unseen", UNSEEN)], "mask")
 
     def head(self, name: str, head: LoweredHead, before: str, stream: str) -> str:
-        """One head: it reads the stream before the layer, and adds to the stream as other heads have left it."""
+        """One head: reads the stream before the layer, and adds to the stream after the previous head."""
         value = self.affine(f"{name} value", head.value, before)
         scores = "mask"
         if len(head.query.bias):
@@ -189,7 +189,7 @@ class _Graph:
         return output
 
     def proto(self) -> ModelProto:
-        """The model as ONNX's own data."""
+        """The ONNX model."""
         import onnx
         from onnx import TensorProto, helper, numpy_helper
 
@@ -207,11 +207,11 @@ class _Graph:
 
 
 _BOOL = 9
-"""The number of the Boolean type in ONNX."""
+"""``TensorProto.BOOL``."""
 
 
 def _verified(file: Path, model: Lowered, dialogue: Dialogue, dtype: str, tell: Tell) -> Verification:
-    """What onnxruntime says, sequence by sequence: each token is predicted from those before."""
+    """Compare the logits of onnxruntime with the expected outputs, one sample at a time, with teacher forcing."""
     import onnxruntime
 
     session = onnxruntime.InferenceSession(str(file), providers=["CPUExecutionProvider"])

@@ -1,4 +1,7 @@
-"""What a lowered model computes, in plain numpy, and a patch of it that changes an answer: the example of a card."""
+"""NumPy forward pass of a lowered model, and a search for an activation patch that flips an answer.
+
+The patch is the example of the model card.
+"""
 
 from __future__ import annotations
 
@@ -11,22 +14,22 @@ from softmachine.exports.lowered import Array, Lowered, LoweredHead, LoweredLaye
 from softmachine.support.text import family
 
 MOST_TRIED = 200
-"""So many patches are tried before a card does without one."""
+"""The number of patches to try; if none of them works, the model card has no example."""
 CLEAR = 0.5
-"""An answer counts if its logit is so much larger than all others; right ones have 1, in exact arithmetic."""
+"""The smallest margin between the two largest logits that counts as an answer; exact arithmetic has at least 1."""
 
 
 @dataclass(frozen=True)
 class Patch:
-    """Values that are written to coordinates at one position, and what that changes.
+    """Values written to coordinates at one position, and the answer before and after.
 
     Args:
-        layer: Before which layer they are written; after the last one is the number of layers.
-        position: Where they are written, and where the answer is.
+        layer: The layer before which they are written; the number of layers means after the last one.
+        position: The position of both the patch and the answer.
         values: A value for each coordinate, by name.
-        was: The value of the first of them without the patch.
-        before: The label of the answer without it.
-        after: The label of the answer with it.
+        was: The value of the first coordinate without the patch.
+        before: The label of the answer without the patch.
+        after: The label of the answer with the patch.
     """
 
     layer: int
@@ -38,9 +41,9 @@ class Patch:
 
 
 def telling_patch(model: Lowered, ids: Sequence[int], position: int) -> Patch | None:
-    """A patch that changes the answer at a position; None if none of some hundred does.
+    """Find a patch that changes the answer at a position; None if none of :data:`MOST_TRIED` does.
 
-    Before the last layer if there is one, else before earlier ones, and last of all after it.
+    Tries the last layer first, then earlier ones, and finally the stream after the last layer.
     """
     stages = [*streams(model, ids)]
     before, tried = _answer(model, stages[-1][position]), 0
@@ -57,7 +60,7 @@ def telling_patch(model: Lowered, ids: Sequence[int], position: int) -> Patch | 
 
 
 def patched(model: Lowered, stream: Array, layer: int, position: int, values: Mapping[str, int]) -> Array:
-    """The stream after the last layer, if these values are written to the stream before a layer."""
+    """The stream after the last layer when these values are written to the stream before a layer."""
     stream = stream.copy()
     for name, value in values.items():
         c = model.coordinates.index(name)
@@ -77,7 +80,7 @@ def streams(model: Lowered, ids: Sequence[int]) -> Iterator[Array]:
 
 
 def attention(head: LoweredHead, stream: Array, *, causal: bool) -> Array:
-    """How much each position attends to each."""
+    """The attention weights: (query position, key position)."""
     scores = head.query.of(stream) @ head.key.of(stream).T
     if causal:
         scores = np.where(np.tri(len(stream), dtype=bool), scores, -np.inf)
@@ -93,7 +96,7 @@ def _after(layer: LoweredLayer, stream: Array, *, causal: bool) -> Array:
 
 
 def _moves(model: Lowered, row: Array) -> Iterator[dict[str, int]]:
-    """Patches worth trying: the 1 of a one-hot vector put elsewhere, any 1 made 0, any 0 made 1."""
+    """Candidate patches: move the 1 of a one-hot vector, set a 1 to 0, set a 0 to 1."""
     values, names = np.round(row / model.scales, 6), model.coordinates
     ones = np.flatnonzero(values == 1).tolist()
     vectors: dict[str, list[int]] = {}
@@ -108,7 +111,7 @@ def _moves(model: Lowered, row: Array) -> Iterator[dict[str, int]]:
 
 
 def _answer(model: Lowered, row: Array) -> int | None:
-    """The label with the largest logit, if it is clearly the largest."""
+    """The label with the largest logit, if its margin is at least :data:`CLEAR`."""
     logits = model.unembedding.of(row)
     first = int(logits.argmax())
     rest = np.delete(logits, first)

@@ -1,8 +1,8 @@
-"""How a model is made: the text that travels to a worker in place of its weights, and the digest of what it makes.
+"""Recipe of a model: what workers receive in place of its weights, with the digest of the result.
 
-A model is known by its theorem, its source as text, its attention and its lengths. A worker compiles that; the digest
-tells whether it has the same weights. It has not, if its version of softmachine is another, or if the weights were
-made or changed in another way, as those of a folder may be: such a model stays in its own process.
+Theorem, source text, attention and lengths determine a compiled model. A worker compiles it again and compares the
+digest of the weights. Digests differ if the worker has another version of softmachine, or if the weights were not
+compiled from the source, such as edited weights of a folder; such a model is not sent to workers.
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ from softmachine.transformer.digest import digest
 
 @dataclass(frozen=True)
 class Recipe:
-    """How a model is made.
+    """Everything needed to compile a model again.
 
     Args:
         theorem: The name of the theorem.
-        source: The source, as text: its language, its name, its text; nothing if the theorem is about one object.
+        source: The source as text: its language, name and text; None if the theorem is about a single source.
         attention: The kind of attention.
-        length: The length that the weights are made for.
-        certified: The length that softmax is certified for, and the sharpness.
-        digest: That of the weights.
-        version: That of softmachine.
+        length: The length that the weights are built for.
+        certified: The length for which softmax is certified, and the sharpness.
+        digest: The digest of the weights.
+        version: The version of softmachine.
     """
 
     theorem: str
@@ -43,7 +43,7 @@ class Recipe:
 
     @staticmethod
     def of(model: Model) -> Recipe | None:
-        """The recipe of a model; None if there is no text of it."""
+        """The recipe of a model; None if its source has no text."""
         try:
             written = written_source(model.source, model.theorem)
         except UsageError:
@@ -55,25 +55,25 @@ class Recipe:
         return Recipe(theorem.name, source, attention, model.length, certified, digest(model.weights))
 
     def model(self) -> Model:
-        """The model, made once in a process.
+        """Compile the model, once per process.
 
         Raises:
-            MismatchError: If it is another than that of who wrote the recipe.
+            MismatchError: If the version of softmachine or the digest differs.
         """
         if self.version != __version__:
             raise MismatchError(
-                f"a worker has softmachine {__version__}, and not {self.version}",
-                hint="install the same version wherever workers run",
+                f"a worker has softmachine {__version__} instead of {self.version}",
+                hint="install the same version on all machines",
             )
         model = _made(self)
         found = digest(model.weights)
         if found != self.digest:
             name = model.name
             raise MismatchError(
-                f"what a worker makes of {name!r} by {self.theorem} are other weights: their digest is "
-                f"{found[:12]}…, not {self.digest[:12]}…",
+                f"a worker compiled other weights of {name!r} by {self.theorem}: their digest is {found[:12]}…, not "
+                f"{self.digest[:12]}…",
                 hint=Remedy(
-                    "weights that this version did not compile are for one process: {}", workers=1, cluster=None
+                    "weights that this version did not compile run in one process only: {}", workers=1, cluster=None
                 ),
             )
         return model

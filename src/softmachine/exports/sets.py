@@ -1,4 +1,4 @@
-"""Ready-made sets of models with known circuits, written one by one into one folder."""
+"""Bundles of models with known circuits, exported together to one folder."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from softmachine.support.progress import Tell, nobody
 
 
 class Export(Protocol):
-    """What writes one model, compiled on the way: :func:`softmachine.export`."""
+    """Compiles and exports one model: :func:`softmachine.export`."""
 
     def __call__(
         self, model: str, folder: Path, *, to: str, length: int | None, dtype: str | None, tell: Tell
     ) -> Exported:
-        """Write the model of a source."""
+        """Export the model of a source."""
 
 
 _GROWING = {
@@ -44,30 +44,30 @@ SETS = {
     name: tuple((source, length) for sources, length in rows for source in sources.split())
     for name, rows in _GROWING.items()
 }
-"""Ready-made sets of models with known circuits, of growing size: the zoo's names, and numbers of positions.
+"""Bundles of models with known circuits, in order of size: names of the zoo with numbers of positions.
 
-``interp`` is for decoders, ``encoders`` for formats that see all positions.
+``interp`` holds decoders, ``encoders`` is for formats with bidirectional attention.
 """
 
 
 def export_set(
     name: str, folder: Path, *, to: str, dtype: str | None, force: bool, export: Export, tell: Tell = nobody
 ) -> tuple[Exported, ...]:
-    """Write every model of a set to a folder of its own in one folder, all or nothing; see :data:`SETS`."""
+    """Export every model of a bundle to a subfolder, all or nothing; see :data:`SETS`."""
     if name not in SETS:
-        raise UsageError(f"there is no set {name!r}", hint=f"there is {', '.join(SETS)}")
+        raise UsageError(f"there is no set {name!r}", hint=f"choose {' or '.join(SETS)}")
     form = stock_format(to)
     if name == "encoders" and not form.encodes:
         raise UsageError(
-            f"the set encoders cannot be written as {to}", hint=Remedy("it is for {} or --to onnx", to="bert")
+            f"the set encoders cannot be written as {to}", hint=Remedy("choose {} or --to onnx", to="bert")
         )
     if name == "interp" and not (form.decodes and form.positions):
         raise UsageError(f"the set interp cannot be written as {to}", hint="choose gpt2, gpt2-default or onnx")
     written: list[Exported] = []
     with new_folder(folder, force=force) as new:
         for number, (source, length) in enumerate(SETS[name], 1):
-            told = partial(_told_of_one, tell, f"{source} ({number} of {len(SETS[name])})")
-            made = export(source, new / source, to=to, length=length, dtype=dtype, tell=told)
+            progress = partial(_told_of_one, tell, f"{source} ({number} of {len(SETS[name])})")
+            made = export(source, new / source, to=to, length=length, dtype=dtype, tell=progress)
             written.append(replace(made, folder=folder / source))
         models = [
             {"folder": item.folder.name, "architecture": item.architecture, "positions": item.length}

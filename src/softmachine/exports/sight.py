@@ -1,12 +1,12 @@
-"""What a head may see, as scores: any mask and any relative bias in an architecture that has neither.
+"""Masks and relative biases as attention scores, for architectures that have neither.
 
-If coordinates say which position it is, one for each, then any table of numbers M(i, j) is a product of queries and
-keys: the key at j is the unit vector of j, the query at i is the row of i. Where a head must not look, M is so low that
-its weight is exactly 0 in floating point; where it may look, M is exactly 0 (or the bias), so that scores are as they
-were. A triangle of zeros has full rank: no table of fewer components would do.
+With a one-hot encoding of the position in the stream, any table of numbers M(i, j) is a product of queries and keys:
+the key at j is the unit vector of j, the query at i is row i. At masked pairs M is so low that the weight is exactly 0
+in floating point; at visible pairs M is exactly 0 (or the bias), which leaves the scores unchanged. A triangle of zeros
+has full rank, so the table cannot have fewer components.
 
-A head that sees nothing gets the zero vector; here it reads position 0, the start token, whose values are 0 in the
-constructions that have such heads.
+A head that sees no position retrieves the zero vector; here it reads position 0, the start token, whose values are 0 in
+the constructions that have such heads.
 """
 
 from __future__ import annotations
@@ -22,27 +22,27 @@ from softmachine.transformer.weights import Head
 UNDERFLOW = 128.0
 """e⁻¹²⁸ is 0 in float32."""
 LOWEST = 2.0**96
-"""No score is lower than minus twice this, whatever bounds of the others say."""
+"""Masked scores are at least minus twice this, even if the bounds of the other scores would need less."""
 
 
 def native(head: Head, *, causal: bool) -> bool:
-    """Whether the architecture's own mask is the head's, and there is no bias."""
+    """Whether the head has the architecture's own mask and no bias."""
     return head.bias is None and head.mask is (Mask.CAUSAL if causal else Mask.ALL)
 
 
 def seeing(
     lowered: LoweredHead, head: Head, *, scale: float, causal: bool, count: int, first: int, box: Box
 ) -> LoweredHead:
-    """A lowered head that sees what the original does; itself if the architecture's own mask is right.
+    """The lowered head with the mask and the bias of the original; unchanged if the architecture's own mask fits.
 
     Args:
-        lowered: The head, whose scores do not yet know of masks and biases.
+        lowered: The head, whose scores do not yet include masks and biases.
         head: The original.
-        scale: What its scores, and so its bias, are multiplied by.
-        causal: Whether the architecture hides later positions.
+        scale: The factor of its scores, and so of its bias.
+        causal: Whether the architecture masks later positions.
         count: The number of positions.
-        first: The coordinate that says whether this is position 0; those of the other positions follow.
-        box: What coordinates can be there.
+        first: The first coordinate of the one-hot encoding of the position.
+        box: Bounds of the coordinates there.
     """
     if native(head, causal=causal):
         return lowered
@@ -65,7 +65,7 @@ def seeing(
 
 
 def _biases(head: Head, count: int) -> Array:
-    """The bias of every query and key."""
+    """The bias of every pair of a query and a key."""
     table = np.zeros((count, count))
     if head.bias is not None:
         for i in range(count):

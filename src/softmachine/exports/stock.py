@@ -1,11 +1,11 @@
-"""What stock architectures have to be told, whoever fills them with weights: compiled ones or trained ones."""
+"""RoPE configuration without rotation, for compiled and trained checkpoints."""
 
 from __future__ import annotations
 
 STRETCH = 1e37
-"""Positions are divided by this, so that every rotation is by an angle that no format can tell from 0."""
+"""The divisor of positions: every rotation angle is 0 up to rounding in all number formats."""
 
 
 def unrotated(base: float = 10_000.0) -> dict[str, str | float]:
-    """The rotary positions of a LLaMA's configuration, stretched until nothing rotates: it has no positions then."""
+    """The RoPE parameters of a LLaMA configuration, scaled so that no vector is rotated: a model without positions."""
     return {"rope_type": "linear", "factor": STRETCH, "rope_theta": base}

@@ -1,4 +1,4 @@
-"""A stock model in a folder, verified by this process, or by several of this machine that load it from there."""
+"""Verification of a checkpoint on disk, in this process or in worker processes that load it from there."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ if TYPE_CHECKING:
     from transformers import PreTrainedModel
 
 SMALL = 1 << 20
-"""Vocabulary times width: below, a model is small."""
+"""Size of the embedding below which a model is small: it is verified in workers, with one thread each."""
 
 
 @dataclass(frozen=True)
 class Stored:
-    """A model in a folder of this machine.
+    """A checkpoint in a local folder.
 
     Args:
         folder: The folder.
         auto_class: The class of transformers that loads it.
-        dtype: The format to load it in.
+        dtype: The number format to load it in.
     """
 
     folder: str
@@ -39,7 +39,7 @@ class Stored:
     dtype: str
 
     def load(self) -> PreTrainedModel:
-        """The model."""
+        """Load the model."""
         import torch
         import transformers
 
@@ -51,7 +51,7 @@ class Stored:
 
 @contextmanager
 def quiet() -> Iterator[None]:
-    """Without the notes and progress bars of the libraries; their errors stay errors."""
+    """Context without warnings and progress bars of the libraries; errors are still raised."""
     from transformers.utils import logging
 
     level, bars = logging.get_verbosity(), logging.is_progress_bar_enabled()
@@ -76,18 +76,18 @@ def verify(
     generating: bool,
     tell: Tell = nobody,
 ) -> Verification:
-    """Load a model, let it speak, and compare.
+    """Load a model, run it on the samples, and compare.
 
-    Processes that were hired (:func:`.crew.hiring`) help where it takes a while. Only small models are left to them:
-    the others use all cores by themselves, and what they say depends on how many there are.
+    The current executor (:func:`.crew.hiring`) helps if it takes long. Only small models use it: the others use all
+    cores by themselves, and their rounding depends on the number of threads.
 
     Args:
-        stored: The stock model.
-        lowered: What it should be.
-        dialogue: What it should say.
-        gain: What a margin of 1 has become.
+        stored: The checkpoint.
+        lowered: The lowered model that it was written from.
+        dialogue: The samples with their expected outputs.
+        gain: The factor of the logits.
         generating: Whether short runs are also generated, in left-padded batches.
-        tell: Is told how far it is.
+        tell: Progress callback.
     """
     small = lowered.embedding.size < SMALL
     verifier = Verifier(stored.load(), lowered, dialogue, stored.dtype, generating=generating)
@@ -98,7 +98,7 @@ def verify(
 
 @dataclass(frozen=True)
 class _Job:
-    """What travels to another process: where the model is, and what it should say; the arrays stay."""
+    """The arguments of a worker: the checkpoint and the expected outputs, without arrays."""
 
     stored: Stored
     lowered: Lowered
@@ -107,10 +107,10 @@ class _Job:
 
 
 def _travelling(verifier: Verifier, stored: Stored) -> Work:
-    """The same for another process."""
+    """The verification as work for other processes."""
     model = verifier.lowered
     none = np.empty((0, 0))
-    places = np.empty((len(model.positions), 0))  # only their number is of interest
+    places = np.empty((len(model.positions), 0))  # only their number is needed
     empty = replace(
         model,
         scales=none,
@@ -123,11 +123,11 @@ def _travelling(verifier: Verifier, stored: Stored) -> Work:
 
 
 _loaded: dict[Stored, Verifier] = {}
-"""The model that this process, if it is a worker, has verified last."""
+"""The verifier of the last job of this worker process."""
 
 
 def _do(job: _Job, start: int, stop: int) -> Json:
-    """What a worker does with a part."""
+    """Verify a range of the batches in a worker."""
     with threads(1):
         if job.stored not in _loaded:
             _loaded.clear()

@@ -1,6 +1,6 @@
-"""Other people's software at work on our weights: does it say what the reference interpreter says?
+"""Verification of exported weights: third-party software against the reference interpreter.
 
-The numbers that come back are compared in one place, :class:`Hearing`, whoever computed them.
+:class:`Hearing` compares logits with expected outputs; all formats use it.
 """
 
 from __future__ import annotations
@@ -24,21 +24,21 @@ if TYPE_CHECKING:
     from transformers import PreTrainedModel
 
 GENERATED = 256
-"""Runs up to so many tokens are generated; longer ones are read in pieces, predicting each token from those before."""
+"""Runs of at most this many tokens are also generated; longer ones are only scored in chunks, with teacher forcing."""
 BATCH, PIECE = 32, 256
 
 
 @dataclass(frozen=True)
 class Verification:
-    """What a stock model said in one floating-point format.
+    """Result of running an exported model in one floating-point format.
 
     Args:
         dtype: The format.
-        inputs: How many inputs were tried.
-        tokens: How many tokens were compared.
-        longest: The largest number of positions of any of them.
-        margin: The smallest distance between the right logit and the next; 1 is what exact arithmetic has at least.
-        failure: The first thing that was wrong, None if nothing was.
+        inputs: The number of inputs tried.
+        tokens: The number of tokens compared.
+        longest: The largest number of positions of an input with its run.
+        margin: The smallest distance between the correct logit and the next; in exact arithmetic it is at least 1.
+        failure: The first wrong output, None if there is none.
     """
 
     dtype: str
@@ -50,13 +50,13 @@ class Verification:
 
     @property
     def holds(self) -> bool:
-        """Whether everything was right."""
+        """Whether every output was correct."""
         return self.failure is None
 
 
 @contextlib.contextmanager
 def threads(wanted: int | None) -> Iterator[None]:
-    """Small matrices are multiplied faster by one thread."""
+    """Context with this many threads of torch: small matrices are multiplied faster by one."""
     import torch
 
     before = torch.get_num_threads()
@@ -68,12 +68,12 @@ def threads(wanted: int | None) -> Iterator[None]:
 
 
 class Hearing:
-    """What should be said, in numbers of tokens and labels, and a comparison with what is.
+    """The expected outputs as ids of tokens and labels, and their comparison with logits.
 
     Args:
-        lowered: The model that speaks.
-        dialogue: What it should say.
-        dtype: The format in which it speaks, for people.
+        lowered: The lowered model.
+        dialogue: The samples with their expected outputs.
+        dtype: The floating-point format, for messages.
     """
 
     def __init__(self, lowered: Lowered, dialogue: Dialogue, dtype: str) -> None:
@@ -81,15 +81,15 @@ class Hearing:
         self._label = {label: k for k, label in enumerate(lowered.labels)}
 
     def ids(self, tokens: Sequence[str | None]) -> list[int]:
-        """The numbers of tokens."""
+        """The ids of tokens."""
         return [self.lowered.index[token] for token in tokens if token is not None]
 
     def sequence(self, sample: Sample) -> list[int]:
-        """All that a model reads: the prompt, and of a run all but its last token."""
+        """The ids that the model reads: the prompt and, for a decoder, the run without its last token."""
         return self.ids((*sample.prompt, *(sample.expected[:-1] if self.dialogue.decodes else ())))
 
     def judged(self, sample: Sample, logits: NDArray[np.floating], start: int = 0) -> tuple[str | None, float]:
-        """What is wrong with the logits of positions from the start on, and the smallest margin of the right ones."""
+        """The first wrong output among the logits of positions from ``start``, if any, and the smallest margin."""
         first = len(sample.prompt) - 1 if self.dialogue.decodes else 0
         smallest = float("inf")
         for position, row in enumerate(logits, start):
@@ -105,14 +105,14 @@ class Hearing:
         return None, smallest
 
     def wrong(self, sample: Sample, step: int, found: int | None) -> str:
-        """What a model got wrong, and where."""
+        """The message about a wrong output: the input, the position, the expected and the actual output."""
         word = repr(sample.word) if sample.word else "the empty input"
         what = "token" if self.dialogue.decodes else "the answer at position"
         was = "is not decided" if found is None else f"is {self.lowered.labels[found]}"
         return f"in {self.dtype}, on {word}, {what} {step} should be {sample.expected[step]}, but {was}"
 
     def summary(self, longest: int, margin: float, failure: str | None) -> Verification:
-        """All in all."""
+        """The result for all samples."""
         samples = self.dialogue.samples
         tokens = sum(token is not None for sample in samples for token in sample.expected)
         smallest = margin if failure is None and margin < float("inf") else None
@@ -120,13 +120,13 @@ class Hearing:
 
 
 class Verifier(Hearing):
-    """Listens to a model of transformers: to batches that it generates, and then to single inputs, or batches.
+    """Verifier of a Hugging Face model: generates batches of short runs, then scores every sample.
 
     Args:
-        model: The model.
-        lowered: What it should be.
-        dialogue: What it should say.
-        dtype: The format in which it speaks, for people.
+        model: The loaded model.
+        lowered: The lowered model that it was written from.
+        dialogue: The samples with their expected outputs.
+        dtype: The floating-point format, for messages.
         generating: Whether short runs are also generated.
     """
 
@@ -141,7 +141,7 @@ class Verifier(Hearing):
         self.to_read = [[sample] for sample in samples] if self.causal else [*self.batches(samples)]
 
     def verification(self, gain: float, tell: Tell, crew: Crew | None, away: Callable[[], Work | None]) -> Verification:
-        """What came of all of it, up to the first thing that is wrong."""
+        """Verify all batches, up to the first wrong output."""
         total, failure, margin = len(self.to_generate) + len(self.to_read), None, float("inf")
         found = parts(partial(self.part, tell=tell), total, away=away, crew=crew, tell=tell)
         with contextlib.closing(found):
@@ -154,7 +154,7 @@ class Verifier(Hearing):
         return self.summary(longest, margin / gain, failure)
 
     def part(self, start: int, stop: int, tell: Tell = nobody) -> Json:
-        """What is wrong with some of what there is to do, if anything; and the smallest margin of what is right."""
+        """The first wrong output in a range of the batches, if any, and the smallest margin."""
         failure, margin = None, float("inf")
         for number in range(start, stop):
             if number < len(self.to_generate):
@@ -172,7 +172,7 @@ class Verifier(Hearing):
         return {"failure": failure, "margin": margin}
 
     def batches(self, samples: Sequence[Sample]) -> Iterator[list[Sample]]:
-        """Samples together, as long as none of them runs out of positions while others go on."""
+        """Batches of samples in which no run exceeds the number of positions before the longest one ends."""
         batch: list[Sample] = []
         for sample in samples:
             more = [*batch, sample]
@@ -185,7 +185,7 @@ class Verifier(Hearing):
             yield batch
 
     def padded(self, samples: Sequence[Sample]) -> tuple[Tensor, Tensor]:
-        """Prompts, with padding before them in a decoder and after them in an encoder, and the mask that tells."""
+        """Padded prompts, at the left for a decoder and at the right for an encoder, and the attention mask."""
         import torch
 
         widest = max(len(sample.prompt) for sample in samples)
@@ -195,7 +195,7 @@ class Verifier(Hearing):
         return torch.tensor(ids), (torch.tensor(ids) != self.pad).long()
 
     def generated(self, samples: Sequence[Sample]) -> str | None:
-        """What is wrong with what ``generate`` makes of a left-padded batch."""
+        """The first wrong token that ``generate`` emits for a left-padded batch, if any."""
         import torch
 
         samples = [sample for sample in samples if sample.expected]
@@ -204,8 +204,8 @@ class Verifier(Hearing):
         ids, mask = self.padded(samples)
         new = max(len(sample.expected) for sample in samples)
         with torch.no_grad():
-            said = self.model.generate(ids, attention_mask=mask, max_new_tokens=new, max_length=None, do_sample=False)
-        for sample, row in zip(samples, said[:, ids.shape[1] :].tolist(), strict=True):
+            output = self.model.generate(ids, attention_mask=mask, max_new_tokens=new, max_length=None, do_sample=False)
+        for sample, row in zip(samples, output[:, ids.shape[1] :].tolist(), strict=True):
             for step, expected in enumerate(self.ids(sample.expected)):
                 found = row[step] if step < len(row) else self.pad
                 if found != expected:
@@ -213,7 +213,7 @@ class Verifier(Hearing):
         return None
 
     def read(self, sample: Sample) -> tuple[str | None, float]:
-        """What is wrong with the predictions after each token of a run, and the smallest margin of the right ones."""
+        """The first wrong prediction over a run, with teacher forcing, if any, and the smallest margin."""
         import torch
 
         sequence, smallest, cache = self.sequence(sample), float("inf"), None
@@ -230,7 +230,7 @@ class Verifier(Hearing):
         return None, smallest
 
     def answered(self, samples: Sequence[Sample]) -> tuple[str | None, float]:
-        """What is wrong with an encoder's answers to a batch, padded at the right, and the smallest margin."""
+        """The first wrong output of an encoder on a right-padded batch, if any, and the smallest margin."""
         import torch
 
         ids, mask = self.padded(samples)

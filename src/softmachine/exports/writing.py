@@ -1,7 +1,7 @@
-"""What is written of a model, whatever the format: what was done, and a card and a map that say what is there.
+"""Model card and map of an exported model, and the record of the export, for all formats.
 
-The model card says what it computes, up to which length, in which formats, and how to use it; the map says which index
-of the residual stream, which head and which unit carries what.
+The model card states what the model computes, up to which length and in which number formats, and how to use it; the
+map names every index of the residual stream, every head and every unit.
 """
 
 from __future__ import annotations
@@ -25,18 +25,18 @@ from softmachine.theorems.codec import Interface
 
 @dataclass(frozen=True)
 class Exported:
-    """What was written.
+    """Record of an export.
 
     Args:
-        folder: Where.
+        folder: The folder that was written.
         architecture: The class that loads it.
         length: The number of positions.
-        dtype: The format of the weights.
-        verified: What a stock model said in each format that was tried, the format of the weights first.
+        dtype: The number format of the weights.
+        verified: The verification in each number format that was tried, that of the weights first.
         parameters: The number of weights, zeros included.
-        rounded: How many of the weights that are not 0 the format had to round.
+        rounded: How many non-zero weights the number format rounds.
         theorem: The name of the theorem that the model was compiled by.
-        notes: What every answer from the model has to say.
+        notes: Caveats that accompany every output of the model.
     """
 
     folder: Path
@@ -51,13 +51,13 @@ class Exported:
 
     @property
     def dtypes(self) -> tuple[str, ...]:
-        """The formats in which everything was right."""
+        """The number formats in which every output was correct."""
         return tuple(result.dtype for result in self.verified if result.holds)
 
 
 @dataclass(frozen=True)
 class Filled:
-    """What a format has put into a folder: the weights, what is as in :class:`Exported`, and how to use it."""
+    """The files of a format: tensors, the facts that :class:`Exported` also has, and texts of the model card."""
 
     placed: Placed
     architecture: str
@@ -68,12 +68,12 @@ class Filled:
 
 
 Fill = Callable[[Model, Path, int, str, Dialogue, Tell], Filled]
-"""Puts a model with so many positions, in a format of numbers, into an empty folder, and lets it say what it should;
-and tells meanwhile what it does."""
+"""Writes a model with a number of positions, in a number format, to an empty folder, runs it on the samples, and
+reports progress."""
 
 
 def describe(folder: Path, model: Model, filled: Filled, exported: Exported, dialogue: Dialogue) -> None:
-    """Say in a folder what is in it, for people and for programs."""
+    """Write the model card and the map (``softmachine.json``) of a folder."""
     write(folder / "README.md", _card(model, filled, exported, dialogue))
     seal(folder, _map(model, filled.placed, exported, dialogue))
 
@@ -89,33 +89,35 @@ tags: [softmachine, compiled, mechanistic-interpretability]
 
 {about}
 
-The weights were not trained: they were compiled, by the theorem {construction}, and compute {what}
-{length:,} positions ({positions}). It is {form}: {sizes},
-{vocabulary}, {parameters:,} parameters.
+The weights were not trained. They were compiled with softmachine, by the construction `{construction}`, and
+compute {what} {length:,} positions ({positions}).
 
-## Use
+The model is {form} with {sizes}, a vocabulary of
+{vocabulary} and {parameters:,} parameters.
+
+## Usage
 
 {usage}
-## Numbers
+## Evaluation
 
-The weights are stored in {dtype}. Before this folder was written, they were run on sample inputs and compared, token
-for token, with the reference interpreter:
+The weights are stored in {dtype}. During export, the model was run on sample inputs, and its output was compared token
+by token with the reference interpreter:
 
-| format | holds | inputs | tokens | longest | smallest margin |
+| number format | correct | inputs | tokens | longest sequence | smallest margin |
 |---|---|---|---|---|---|
 {table}
 
-A margin of 1 is what exact arithmetic has; logits are {gain:,.0f} times that. **In a format that does not hold, the
-answers are wrong and nothing says so**{holding}.
+The margin is the distance between the two largest logits, divided by {gain:,.0f}; in exact arithmetic it is at least 1.
+**In a number format with a “no”, the model gives wrong outputs without raising an error**{holding}.
 
-## What is inside
+## Interpretability
 
 {inside}
 """
 
 
 def _card(compiled: Model, filled: Filled, exported: Exported, dialogue: Dialogue) -> str:
-    """The card of a model that is used as a manual says."""
+    """The text of the model card."""
     placed, manual, model = filled.placed, filled.manual, filled.placed.model
     return _CARD.format(
         library=manual.library,
@@ -123,9 +125,9 @@ def _card(compiled: Model, filled: Filled, exported: Exported, dialogue: Dialogu
         name=compiled.name,
         about="\n\n".join([str(compiled.source), *exported.notes]),
         construction=compiled.theorem.name,
-        what="every run that fits in" if dialogue.decodes else "the answer at every position of words that fit in",
+        what="every run that fits in" if dialogue.decodes else "the output at every position of inputs that fit in",
         length=exported.length,
-        positions="marks, input and steps together" if dialogue.decodes else "marks and input together",
+        positions="special tokens, input and steps" if dialogue.decodes else "special tokens and input",
         form=manual.form,
         sizes=sizes(placed),
         vocabulary=many(len(model.vocabulary), "token"),
@@ -147,9 +149,9 @@ def _row(result: Verification) -> str:
 
 
 def _map(compiled: Model, placed: Placed, exported: Exported, dialogue: Dialogue) -> dict[str, object]:
-    """Everything that has a name, as data.
+    """Everything that has a name, as JSON data.
 
-    ``residual[..., index]`` is a value times ``scale``; if there is a ``mirror``, the negative of that is there.
+    ``residual[..., index]`` is a value times ``scale``; if there is a ``mirror``, that index holds its negative.
     """
     model = placed.model
     coordinates = [
@@ -202,7 +204,7 @@ def _map(compiled: Model, placed: Placed, exported: Exported, dialogue: Dialogue
 
 
 def _interface(interface: Interface | None) -> dict[str, object] | None:
-    """What goes in and what comes out where, as data; nothing for a model that goes on from its input."""
+    """Inputs and outputs by position, as JSON data; None for an autoregressive model."""
     if interface is None:
         return None
     return {

@@ -1,8 +1,9 @@
-"""Runs from the inside: what every head saw at a position, the residual stream and the logits, in exact numbers."""
+"""Inspection of runs: attention, residual stream and logits at a position, in exact numbers."""
 
 from softmachine.inspection.choices import Pattern
 from softmachine.inspection.inspection import Inspection
-from softmachine.inspection.moment import Logits, Moment, Stage, Stream
+from softmachine.inspection.moment import Logits, Moment, Stream
 from softmachine.inspection.seeing import HeadSight
+from softmachine.inspection.stage import Stage
 
 __all__ = ["HeadSight", "Inspection", "Logits", "Moment", "Pattern", "Stage", "Stream"]

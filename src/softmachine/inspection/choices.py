@@ -1,4 +1,4 @@
-"""Which keys every head chose at every position of a run: the attention patterns of hard attention."""
+"""Attention patterns of hard attention: the keys that every head chose at every position of a run."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ from softmachine.inspection.stage import ATTENTION, Stage, Stages, searches_of
 from softmachine.transformer.weights import Head
 
 Spans = tuple[tuple[int, int], ...]
-"""Positions as stretches: from the first one to before the second."""
+"""Positions as half-open intervals."""
 
 
 @dataclass(frozen=True)
 class Pattern:
-    """What one head chose.
+    """The attention pattern of one head.
 
     Args:
         head: The head.
-        stage: The layer that it belongs to.
-        index: Which head of the layer, from 0 on.
+        stage: The layer of the head.
+        index: The index of the head in its layer, from 0.
         rows: For every position of the context, the positions that it chose.
     """
 
@@ -37,10 +37,10 @@ class Pattern:
 
 
 class Choices:
-    """Watches a pass, and keeps which keys every head chose.
+    """Hook that records the keys that every head chose.
 
     Args:
-        engine: What runs the model.
+        engine: The engine that runs the model.
     """
 
     def __init__(self, engine: DenseEngine) -> None:
@@ -50,14 +50,14 @@ class Choices:
         self._found: list[tuple[int, Search]] = []
 
     def embedded(self, stream: Tensor, positions: range) -> None:
-        """Nothing is chosen there."""
+        """Ignored: there is no attention here."""
 
     def searched(self, group: int, search: Search) -> None:
-        """Keep what heads looked at, until those of all groups of the layer are there."""
+        """Collect the searches until all groups of the layer are complete."""
         self._found.append((group, search))
 
     def attended(self, where: Where, stream: Tensor, positions: range) -> None:
-        """Put down what each head chose."""
+        """Record the choices of each head."""
         del stream, positions
         stage = self._stages.of(where, ATTENTION)
         for index, head, member, searches in searches_of(self.engine, where, self._found):
@@ -67,15 +67,15 @@ class Choices:
         self._found.clear()
 
     def fed_forward(self, where: Where, stream: Tensor, positions: range) -> None:
-        """Nothing is chosen there."""
+        """Ignored: there is no attention here."""
 
 
 def spans(chosen: NDArray[np.bool_]) -> Spans:
-    """The stretches of positions that are chosen."""
+    """The maximal intervals of chosen positions."""
     ends = np.flatnonzero(np.diff(chosen, prepend=False, append=False)).tolist()
     return tuple(zip(ends[::2], ends[1::2], strict=True))
 
 
 def members(spanned: Spans) -> Sequence[int]:
-    """The positions in stretches."""
+    """The positions in intervals."""
     return [position for first, end in spanned for position in range(first, end)]

@@ -1,4 +1,4 @@
-"""What a model read at each position of a run: one sequence, or in runs that go on from summaries one a segment."""
+"""Contexts of a run: one token sequence, or one per segment in runs that resume from summaries."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from softmachine.theorems.codec import DecoderCodec, SegmentedCodec
 
 @dataclass(frozen=True)
 class Context:
-    """A sequence that a model read.
+    """A token sequence that a model reads.
 
     Args:
-        segment: Its number, from 0 on.
-        prompt: What it begins with.
-        first: How many tokens of the run were said before its first one.
-        last: How many were said up to its end.
-        start: The position, of those of the whole run, of its first token after the prompt.
+        segment: Its index, from 0.
+        prompt: The tokens that it begins with.
+        first: The number of tokens that the run emits before its first one.
+        last: The number of tokens that the run emits up to its end.
+        start: The position in the whole run of its first token after the prompt.
     """
 
     segment: int
@@ -30,15 +30,15 @@ class Context:
     start: int
 
     def place(self, position: int) -> int:
-        """Where a position of the run is in it."""
+        """The index in this context of a position of the run."""
         return len(self.prompt) + position - self.start
 
 
 class Contexts:
-    """All positions of a run. They count from 0 over the prompt and all that was said.
+    """All positions of a run, counted from 0 over the prompt and the output.
 
-    A model reads a token after it was said; the one that was said last is not read. The end of a summary is read as the
-    end of the next prompt: what is said next follows from the summary alone.
+    A model reads each emitted token except the last. The end of a summary is read as the end of the next prompt: the
+    next token depends on the summary only.
 
     Args:
         run: The run.
@@ -55,25 +55,25 @@ class Contexts:
 
     @cached_property
     def _all(self) -> list[Context]:
-        codec, said = self.run.model.codec, self.run.tokens
+        codec, emitted = self.run.model.codec, self.run.tokens
         if not isinstance(codec, SegmentedCodec):
-            return [Context(0, self.prompt, 0, len(said), len(self.prompt))]
+            return [Context(0, self.prompt, 0, len(emitted), len(self.prompt))]
         found, prompt, first, begin = list[Context](), self.prompt, 0, 0
-        for k, token in enumerate(said):
+        for k, token in enumerate(emitted):
             if codec.segment_begins(token):
                 begin = k
             if codec.segment_ends(token):
                 found.append(Context(len(found), prompt, first, k + 1, len(self.prompt) + first))
-                prompt, first = tuple(said[begin : k + 1]), k + 1
-        return [*found, Context(len(found), prompt, first, len(said), len(self.prompt) + first)]
+                prompt, first = tuple(emitted[begin : k + 1]), k + 1
+        return [*found, Context(len(found), prompt, first, len(emitted), len(self.prompt) + first)]
 
     def of(self, position: int) -> Context:
-        """The context in which a position was read, and the next token said."""
+        """The context in which a position is read and the next token emitted."""
         starts = [context.start for context in self._all]
         return self._all[max(bisect_right(starts, position + 1) - 1, 0)]
 
     def tokens(self, context: Context) -> list[str]:
-        """All tokens of a context that were read."""
+        """All tokens of a context that the model reads."""
         if not self.decodes:
             return list(context.prompt)
         read = min(context.last, max(len(self.run.tokens) - 1, context.first))
@@ -85,7 +85,7 @@ class Contexts:
         return self.prompt[position] if position < prompt else self.run.tokens[position - prompt]
 
     def said(self, position: int) -> str | None:
-        """What the run has from a position: a decoder's next token, an encoder's answer; None where nobody listened."""
+        """The output of the run at a position: a decoder's next token, an encoder's answer; None where it has none."""
         if not self.decodes:
             return self.run.tokens[position]
         number = position - len(self.prompt) + 1

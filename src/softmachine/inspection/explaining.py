@@ -1,4 +1,4 @@
-"""One position of a run as text: what each head saw, how the residual stream changes, and what the logits say."""
+"""One position of a run as text: attention of each head, changes of the residual stream, and logits."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ WIDTH = 80
 _BLANK = "\x1f"
 """Stands for a blank while lines are filled."""
 MOST_CHANGES = 12
-"""So many coordinates are told that a sublayer changes."""
+"""The number of changed coordinates that are listed per sublayer."""
 MOST_LOGITS = 4
-"""So many logits are told, the largest first."""
+"""The number of logits that are listed, the largest first."""
 MOST_SCORES = 2_000
-"""So many scores of a head are written to JSON; of more, only the best."""
+"""The largest number of scores of a head in JSON; with more, only the best are written."""
 
 
 def explanation(moment: Moment, model: Model) -> str:
@@ -87,17 +87,17 @@ def _logits(logits: Logits) -> Iterator[str]:
     more = f" and {len(ranked) - MOST_LOGITS:,} more" if len(ranked) > MOST_LOGITS else ""
     yield from _filled(f"{', '.join(items)}{more}", "  ", hanging="    ")
     if logits.winner is None:
-        verdict = f"{len(logits.rivals):,} outputs tie, so that none is said"
-        verdict += "; nobody listens here" if logits.said is None else ""
+        verdict = f"{len(logits.rivals):,} outputs tie, so that none is emitted"
+        verdict += "; the run ignores it" if logits.said is None else ""
     else:
         margin = "" if logits.margin is None else f", by {_margin(logits.margin, logits.bounded)}"
-        heard = "nobody listens here, but it would be " if logits.said is None else "it says "
-        verdict = f"{heard}{cut(logits.winner)}{margin}"
+        intro = "the run ignores it, but it would be " if logits.said is None else "it emits "
+        verdict = f"{intro}{cut(logits.winner)}{margin}"
     yield from _filled(verdict, "  ", hanging="    ")
 
 
 def _margin(margin: Fraction, bounded: bool) -> str:
-    """By how much the winner wins; of a bound, so many digits as are certain."""
+    """The margin of the winner; of a bound, the digits that are certain."""
     return f"at least {told_below(margin)}" if bounded else told(margin)
 
 

@@ -1,8 +1,8 @@
-"""A run that can be looked into, position by position, in exact numbers.
+"""Inspection of a run, position by position, in exact numbers.
 
-The numbers are those of the dense engine, the referee: hard attention in rationals, softmax in balls, in which the true
-numbers certainly are. Nothing is replayed from the run but its tokens; what the model says at a position is computed
-again, and is an error if the run has another token there.
+The numbers are those of the dense engine, the reference: hard attention in rationals, softmax in ball arithmetic, whose
+intervals contain the true numbers. Only the tokens of the run are used; the output at a position is recomputed, and a
+difference from the run's token is an error.
 """
 
 from __future__ import annotations
@@ -27,35 +27,35 @@ from softmachine.transformer.sight import Number
 from softmachine.transformer.weights import Head, Transformer
 
 PIECE = 1024
-"""So many positions are read at a time, where the model looks back: scores take memory."""
+"""Positions per chunk of a causal model; the scores of a chunk are held in memory."""
 PATIENCE = 2.0
-"""Where reading a context may take more seconds, the fast engine is asked."""
+"""Estimated seconds of the dense engine for a context above which the fast engine computes keys and values."""
 
 
 class Inspection:
-    """A run, from the inside.
+    """The activations of a run.
 
-    Positions count from 0, over the prompt and all that was said (of an encoder, over the prompt); negative ones from
-    the end. A decoder says at each position what comes next.
+    Positions count from 0, over the prompt and the output (of an encoder, over the prompt); negative ones from the end.
+    At each position, a decoder predicts the next token.
 
     Args:
         run: The run.
-        yes: Whether to go on, even if it takes more than ten minutes or half of the free memory.
+        yes: Whether to continue even if it takes more than ten minutes or half of the free memory.
 
     Raises:
-        UsageError: If the run is of an arithmetic that rounds by definition: exact numbers are not its own.
+        UsageError: If the arithmetic of the run rounds by definition: its activations are not the exact numbers.
     """
 
     def __init__(self, run: Run, *, yes: bool = False) -> None:
         if arithmetic(run.arithmetic).rounds:
-            raise UsageError(f"a run in {run.arithmetic} is the rounded one; exact numbers would be those of another")
+            raise UsageError(f"a run in {run.arithmetic} cannot be inspected: its activations are rounded, not exact")
         self.run, self.yes = run, yes
         self.contexts = Contexts(run)
         self.transformer: Transformer = run.model.weights
         self.arithmetic = arithmetic_for(run)
-        """The name of the arithmetic: "exact", or balls."""
+        """The name of the arithmetic: "exact", or that of balls."""
         self.adopted = False
-        """Whether what is known of earlier positions comes from the fast engine."""
+        """Whether the keys and values of earlier positions come from the fast engine."""
         self._reading: tuple[int, list[str], Pass] | None = None
 
     def __len__(self) -> int:
@@ -66,39 +66,39 @@ class Inspection:
 
     @cached_property
     def engine(self) -> DenseEngine:
-        """What computes it."""
+        """The dense engine in this arithmetic."""
         return DenseEngine(self.transformer, self.arithmetic)
 
     @property
     def looks_ahead(self) -> bool:
-        """Whether heads look ahead, so that a position cannot be computed without those after it."""
+        """Whether some head sees later positions, which must then be computed together."""
         return not all(head.mask.causal for head in self.transformer.heads)
 
     @property
     def soft(self) -> bool:
-        """Whether some head gives weights that are not a matter of the best scores alone."""
+        """Whether some head has softmax attention of scores that differ."""
         return any(not uniform_or_hard(head) for head in self.transformer.heads)
 
     def index(self, position: int) -> int:
         """A position counted from 0.
 
         Raises:
-            UsageError: If there is none.
+            UsageError: If the run does not have it.
         """
         if not -len(self) <= position < len(self):
             raise UsageError(f"the run has the positions 0 to {len(self) - 1:,}, not {position:,}")
         return position % len(self)
 
     def at(self, position: int) -> Moment:
-        """All that the model computed at a position."""
+        """The activations at a position."""
         return next(self.moments([position]))
 
     def moments(self, positions: Iterable[int]) -> Iterator[Moment]:
-        """The same for several positions, which takes less time than one by one.
+        """The activations at several positions, which takes less time than one by one.
 
         Raises:
-            PartedError: If the model does not say there what the run has.
-            EffortError: If it takes too long, or too much memory, and nobody said yes.
+            PartedError: If the model's output there differs from that of the run.
+            EffortError: If it takes too long or too much memory, and ``yes`` is not given.
         """
         wanted = [self.index(position) for position in positions]
         for some in [wanted] if self.looks_ahead else [[position] for position in wanted]:
@@ -118,7 +118,7 @@ class Inspection:
         return [self._moment(position, context, notebook, numbers(logits.value[0, position])) for position in wanted]
 
     def _alone(self, position: int) -> Moment:
-        """One position, after those that it sees were read."""
+        """One position of a causal model, after a pass over the positions before it."""
         context = self.contexts.of(position)
         place = context.place(position)
         tokens, reading = self._read(context, place)
@@ -130,7 +130,7 @@ class Inspection:
         return self._moment(position, context, notebook, numbers(logits.value[0, 0]))
 
     def _read(self, context: Context, place: int) -> tuple[list[str], Pass]:
-        """A pass that has read a context up to a place; what was read before is not read again."""
+        """A pass over a context up to a place; extends the last pass if it is of the same context."""
         if self._reading is None or self._reading[0] != context.segment:
             length = self.run.prompt.length
             self._reading = context.segment, self.contexts.tokens(context), self.engine.start(length=length)
@@ -139,7 +139,7 @@ class Inspection:
             from softmachine.inspection.prefix import adopt_prefix
 
             far = self.engine.start()
-            if adopt_prefix(far, tokens[: 1 << place.bit_length()]):  # and some more, for who goes on from there
+            if adopt_prefix(far, tokens[: 1 << place.bit_length()]):  # and more, for later positions
                 self.adopted, reading = True, far
                 self._reading = context.segment, tokens, far
         if reading.read <= place:
@@ -148,22 +148,22 @@ class Inspection:
         return tokens, reading
 
     def _takes_long(self, reading: Pass, place: int) -> bool:
-        """Whether the dense engine would take long to read on up to a position, and others may know it."""
+        """Whether the dense engine would take long to extend a pass up to a place, and the fast engine might not."""
         if reading.read > place or self.arithmetic != "exact" or not self.transformer.causal:
             return False
         return longest(self.engine, place, None) - longest(self.engine, reading.read, None) > PATIENCE
 
     def _moment(self, position: int, context: Context, notebook: Notebook, logits: tuple[Number, ...]) -> Moment:
-        place, said = context.place(position), self.contexts.said(position)
-        found = Logits(self.transformer.outputs, logits, said)
-        if said is not None and found.winner is None and found.bounded:
+        place, emitted = context.place(position), self.contexts.said(position)
+        found = Logits(self.transformer.outputs, logits, emitted)
+        if emitted is not None and found.winner is None and found.bounded:
             raise PrecisionError(
-                f"at position {position} the bits of {self.arithmetic} do not tell which logit is the largest",
-                hint=Remedy("run it with more: {}", arithmetic="ball:1024"),
+                f"at position {position} the precision of {self.arithmetic} does not determine the largest logit",
+                hint=Remedy("run it with more bits: {}", arithmetic="ball:1024"),
             )
-        if said is not None and found.winner != said:
-            says = "nothing: logits tie" if found.winner is None else repr(found.winner)
-            raise PartedError(f"at position {position} the model says {says}, but the run has {said!r} there")
+        if emitted is not None and found.winner != emitted:
+            output = "no token (logits tie)" if found.winner is None else repr(found.winner)
+            raise PartedError(f"at position {position} the model emits {output}, but the run has {emitted!r} there")
         return Moment(
             position=position,
             place=place,
@@ -177,24 +177,24 @@ class Inspection:
         )
 
     def patterns(self, position: int = -1) -> list[Pattern]:
-        """What every head chose at all positions of a context, up to a position; in loops, in every turn.
+        """The attention patterns of all heads over a context; in loops, of every iteration.
 
-        It is decided in float64 with error bounds, where what is chosen is certain, and else in rationals.
+        They are computed in float64 with error bounds, and in rationals where the bounds do not determine them.
 
         Args:
-            position: A position of the context, up to which (of an encoder: all of which) is told.
+            position: The last position of the patterns; those of an encoder cover its whole context.
 
         Raises:
-            UsageError: If attention is soft: every position has a weight then.
+            UsageError: If attention is softmax, which gives every position a weight.
         """
         if self.soft:
-            raise UsageError("attention is soft: heads choose nothing, but give all positions weights")
+            raise UsageError("attention is soft: heads give weights to all positions instead of choosing some")
         position = self.index(position)
         context = self.contexts.of(position)
         return self.chosen(self.contexts.tokens(context)[: None if self.looks_ahead else context.place(position) + 1])
 
     def chosen(self, tokens: Sequence[str]) -> list[Pattern]:
-        """What every head chose at all positions of these tokens; of a soft head, all that it saw."""
+        """The attention patterns of all heads over these tokens; a soft head has all visible positions."""
         with consent(self.yes):
             try:
                 return self._patterns(DenseEngine(self.transformer), tokens)
@@ -223,11 +223,11 @@ class Inspection:
         """The position at which a step of the source language is decided.
 
         Raises:
-            UsageError: If there is none.
+            UsageError: If the run does not have it.
         """
         codec, found = self.run.model.codec, -1
         if not isinstance(codec, DecoderCodec):
-            raise UsageError("a model that answers at once has no steps, only positions")
+            raise UsageError("a model that answers in one pass has no steps, only positions")
         for number, token in enumerate(self.run.tokens):
             found += codec.is_step(token)
             if found + 1 - codec.announces == step and codec.is_step(token):
@@ -238,7 +238,7 @@ class Inspection:
 
 
 def arithmetic_for(run: Run) -> str:
-    """The arithmetic to look into a run in: rationals, unless softmax or a layer norm has no rational value."""
+    """The arithmetic to inspect a run in: rationals, unless softmax or a layer norm has irrational values."""
     weights = run.model.weights
     if is_exact(weights):
         return "exact"
@@ -246,7 +246,7 @@ def arithmetic_for(run: Run) -> str:
 
 
 def is_exact(transformer: Transformer) -> bool:
-    """Whether all numbers are rational: no softmax of scores that differ, no root of a layer norm."""
+    """Whether all activations are rational: no softmax of scores that differ, no square root of a layer norm."""
     return all(map(uniform_or_hard, transformer.heads)) and not transformer.rooted
 
 

@@ -1,4 +1,4 @@
-"""All that a model computed at one position: the residual stream, what its heads saw, and the logits."""
+"""Activations of a model at one position: residual stream, head activations and logits."""
 
 from __future__ import annotations
 
@@ -9,8 +9,6 @@ from fractions import Fraction
 from softmachine.inspection.seeing import HeadSight
 from softmachine.inspection.stage import Stage
 from softmachine.transformer.sight import Enclosure, Number, least, most
-
-__all__ = ["Logits", "Moment", "Stage", "Stream"]
 
 
 @dataclass(frozen=True)
@@ -36,12 +34,12 @@ class Stream:
 
 @dataclass(frozen=True)
 class Logits:
-    """What decides the next token.
+    """The logits at a position.
 
     Args:
-        outputs: What the logits stand for.
+        outputs: The outputs that the logits belong to.
         values: The logits.
-        said: The output that the run has there; None where nobody listened.
+        said: The output of the run there; None where the run has none.
     """
 
     outputs: Sequence[str]
@@ -53,12 +51,12 @@ class Logits:
 
     @property
     def bounded(self) -> bool:
-        """Whether logits are known by bounds only."""
+        """Whether some logits are known only by bounds."""
         return any(isinstance(value, Enclosure) for value in self.values)
 
     @property
     def winner(self) -> str | None:
-        """The output of the largest logit; None if that is not one alone."""
+        """The output of the largest logit; None if several tie."""
         first = self._ranked()[0]
         return None if self.rivals else self.outputs[first]
 
@@ -76,7 +74,7 @@ class Logits:
 
     @property
     def margin(self) -> Fraction | None:
-        """By how much the winner wins, at least: a lower bound where logits are enclosures; 0 for a tie."""
+        """The margin of the winner: a lower bound where logits are enclosures; 0 for a tie."""
         if len(self.values) < 2:
             return None
         first, second, *_ = self._ranked()
@@ -88,18 +86,18 @@ class Logits:
 
 @dataclass(frozen=True)
 class Moment:
-    """All that a model computed at one position of a run.
+    """The activations of a model at one position of a run.
 
     Args:
-        position: The position, counted from 0 over the prompt and all that was said.
-        place: The position in its context; another one only in runs that went on from summaries.
-        segment: The context, from 0 on.
+        position: The position, counted from 0 over the prompt and the output.
+        place: The position in its context; it differs only in runs that resume from summaries.
+        segment: The index of the context, from 0.
         token: The token there.
-        step: The step of the source language that is decided there, if it is one.
-        tokens: The tokens of the context, up to the last one that anybody could see.
+        step: The step of the source language that is decided there, if any.
+        tokens: The tokens of the context, up to the last visible one.
         streams: The residual stream after the embedding and after every sublayer that adds to it.
-        heads: What each head saw, layer by layer, and in every turn of a loop.
-        logits: What decides the next token.
+        heads: The activation of each head, layer by layer, and in every iteration of a loop.
+        logits: The logits, which decide the next token.
     """
 
     position: int
@@ -113,7 +111,7 @@ class Moment:
     logits: Logits
 
     def head(self, name: str, turn: int | None = None) -> HeadSight:
-        """What the head of a name saw; in a loop in its last turn, or the one that is given."""
+        """The activation of the head of a name; in a loop in the given iteration, by default the last."""
         found = [head for head in self.heads if head.name == name and turn in (None, head.stage.turn)]
         if not found:
             raise KeyError(name)

@@ -1,4 +1,4 @@
-"""Numbers of flint as numbers for people: fractions, and enclosures where a ball has a radius."""
+"""Conversion of flint numbers: rationals to fractions, balls to enclosures."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from softmachine.transformer.sight import Enclosure, Number
 
 
 def number(value: fmpq | arb) -> Number:
-    """The number that a rational or a ball stands for.
+    """Convert a rational or a ball.
 
     Raises:
-        PrecisionError: If nothing is known of it.
+        PrecisionError: If the ball is not finite.
     """
     if isinstance(value, fmpq):
         return Fraction(int(value.p), int(value.q))
     if not value.is_finite():
-        raise PrecisionError("a number has left the range of balls")
+        raise PrecisionError("a number is out of the range of ball arithmetic")
     if value.is_exact():
         return _dyadic(value)
     middle, radius = _dyadic(value.mid()), _dyadic(value.rad())
@@ -28,7 +28,7 @@ def number(value: fmpq | arb) -> Number:
 
 
 def numbers(values: Iterable[fmpq | arb]) -> tuple[Number, ...]:
-    """The same of several."""
+    """Convert several numbers."""
     return tuple(map(number, values))
 
 

@@ -1,8 +1,7 @@
-"""Long contexts: what keys and values are at earlier positions, from the fast engine, which computes them as integers.
+"""KV prefill for long contexts: keys and values of earlier positions from the fast engine, in exact numbers.
 
-The dense engine would compare every query with every key to know them; n positions cost n² scores. The fast engine does
-the same exact numbers in about n steps. The position that is looked at is still computed by the dense engine, every
-score of it.
+The dense engine would compute n² scores for n positions; the fast engine computes the same numbers as integers in about
+n steps. The inspected position is still computed by the dense engine, with all scores.
 """
 
 from __future__ import annotations
@@ -27,18 +26,18 @@ from softmachine.support.estimates import Estimate, allow
 from softmachine.support.text import many
 
 SIZE = 1 << 14
-"""So many positions are read at a time."""
+"""Positions per block."""
 PLAIN = 20_000
-"""Shorter contexts are read by the same code in plain Python: it is there at once."""
+"""Contexts with fewer tokens run the generated code in plain Python, which saves compiling it."""
 SECONDS, BYTES = 2e-6, 32
-"""What a number of a key or a value takes at most, with all that belongs to it; most are shared."""
+"""Upper bounds of time and memory per number of a key or a value; most numbers are shared."""
 
 
 def adopt_prefix(reading: Pass, tokens: Sequence[str]) -> bool:
-    """Let a pass that has read nothing know what it would know after these tokens; whether that could be done.
+    """Fill the KV cache of an empty pass as if it had read these tokens; returns False if that is not possible.
 
     Raises:
-        EffortError: If it takes too long, or too much memory, and nobody said yes.
+        EffortError: If it takes too long or too much memory, and ``yes`` is not given.
     """
     transformer = reading.engine.transformer
     try:
@@ -50,7 +49,7 @@ def adopt_prefix(reading: Pass, tokens: Sequence[str]) -> bool:
     atoms = sorted({number for form in forms for number in form.terms})
     written = [number for number in atoms if not isinstance(fast.flow.atoms[number], Position)]
     if not set(written) <= {item for item in fast.flow.order if isinstance(item, int)}:
-        return False  # something is computed that nobody reads
+        return False  # a number that the fast engine does not compute
     count = len(tokens) * len(forms)
     allow(Estimate(f"reading {many(len(tokens), 'token')} again", count * SECONDS, count * BYTES))
     codes = [transformer.token_index[token] for token in tokens]
@@ -60,7 +59,7 @@ def adopt_prefix(reading: Pass, tokens: Sequence[str]) -> bool:
             columns = _Columns(fast, block)
             for where, parts in _groups(reading, heads):
                 reading.adopt(where, [columns.tensor(part) for part in parts])
-    except PrecisionError:  # a number has left the range of the fast engine
+    except PrecisionError:  # a number is out of the range of the fast engine
         reading.rewind(0)
         return False
     reading.read = len(tokens)
@@ -70,7 +69,7 @@ def adopt_prefix(reading: Pass, tokens: Sequence[str]) -> bool:
 def _groups(
     reading: Pass, heads: Sequence[FlowHead]
 ) -> Iterator[tuple[tuple[int, int, int, int], list[Sequence[Form]]]]:
-    """Where the dense engine remembers keys and values: of a group of heads, its keys and the values of each."""
+    """The KV cache slots of the dense engine: for each group of heads, its keys and the values of each head."""
     engine, following = reading.engine, iter(heads)
     for b, block in enumerate(engine.transformer.blocks):
         for turn in range(block.count(reading.length)):
@@ -85,7 +84,7 @@ def _groups(
 
 
 class _Columns:
-    """The numbers of a block as rationals; equal ones are one object."""
+    """The numbers of a block as rationals; equal ones share one object."""
 
     def __init__(self, fast: FastEngine, block: Block) -> None:
         self.fast, self.block = fast, block

@@ -1,4 +1,4 @@
-"""What one head saw at one position, from the numbers of the pass that computed it."""
+"""Activation of one head at one position: scores, attention weights and the retrieved vector."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ Places = NDArray[np.intp]
 
 @dataclass(frozen=True)
 class Asked:
-    """A head's part of a search, at one position.
+    """The attention query of one head at one position.
 
     Args:
-        arithmetic: What the numbers are.
-        search: What the group of the head looked at and found.
-        member: Which head of the group.
-        row: Which of the positions of the search.
+        arithmetic: The arithmetic of the numbers.
+        search: The search of the head's group, with its results.
+        member: The index of the head in the group.
+        row: The index of the position in the search.
     """
 
     arithmetic: Objects
@@ -40,21 +40,21 @@ class Asked:
 
     @property
     def query(self) -> Tensor:
-        """Its query there."""
+        """The query vector."""
         return self.search.group.queries[self.member][:1, self.row : self.row + 1]
 
     @property
     def bias(self) -> Tensor | None:
-        """What is added to its scores there."""
+        """The bias of the scores."""
         return None if self.search.bias is None else self.search.bias[self.row : self.row + 1]
 
     @property
     def seen(self) -> Places:
-        """The keys that count."""
+        """The visible keys."""
         return np.flatnonzero(self.search.visible[self.row])
 
     def scores(self) -> NDArray[Any]:
-        """The scores of these keys, in the numbers of the arithmetic."""
+        """The scores of the visible keys, as numbers of the arithmetic."""
         seen, key, bias = self.seen, self.search.group.key, self.bias
         with self.arithmetic.precisely():
             found: NDArray[Any] = self.arithmetic.scores(
@@ -63,7 +63,7 @@ class Asked:
         return found
 
     def shares(self) -> NDArray[Any]:
-        """The weights of these keys."""
+        """The attention weights of the visible keys."""
         seen, search = self.seen, self.search
         if search.scale is None:
             chosen = search.chosen[self.member][0, self.row][seen]
@@ -78,19 +78,19 @@ class Asked:
 
 @dataclass(frozen=True, eq=False)
 class HeadSight:
-    """What a head saw at one position of a context; see :class:`~softmachine.transformer.sight.Sight`.
+    """The activation of a head at one position of a context; see :class:`~softmachine.transformer.sight.Sight`.
 
     Args:
         head: The head.
-        stage: The layer that it belongs to.
-        index: Which head of the layer, from 0 on.
-        position: Where it looked from.
-        tokens: The tokens of the context, up to the last one that it could see.
+        stage: The layer of the head.
+        index: The index of the head in its layer, from 0.
+        position: The position of the query.
+        tokens: The tokens of the context, up to the last visible one.
         coordinates: The names of the residual stream's coordinates.
-        before: The residual stream that it read there.
-        retrieved: The mean of the values.
-        added: What it added to the residual stream, by name.
-        asked: The numbers that it is all made of.
+        before: The residual stream that it reads.
+        retrieved: The weighted mean of the values.
+        added: Its contribution to the residual stream, by name of the coordinate.
+        asked: The query, from which everything else is computed.
     """
 
     head: Head
@@ -111,17 +111,17 @@ class HeadSight:
 
     @property
     def read(self) -> dict[str, Number]:
-        """The residual stream that it read here, by name."""
+        """The residual stream that it reads, by name."""
         return dict(zip(self.coordinates, self.before, strict=True))
 
     @cached_property
     def query(self) -> tuple[Number, ...]:
-        """What it looked for."""
+        """The query vector."""
         return numbers(self.asked.query.value[0, 0])
 
     @cached_property
     def visible(self) -> tuple[int, ...]:
-        """The positions that it could see."""
+        """The visible positions."""
         return tuple(self.asked.seen.tolist())
 
     @cached_property
@@ -130,43 +130,43 @@ class HeadSight:
 
     @cached_property
     def scores(self) -> dict[int, Number]:
-        """The score of every position that it could see."""
+        """The score of every visible position."""
         return dict(zip(self.visible, numbers(self._scores), strict=True))
 
     @cached_property
     def weights(self) -> dict[int, Number]:
-        """How much of the mean every position has that it could see: they add up to 1."""
+        """The attention weight of every visible position; they add up to 1."""
         return dict(zip(self.visible, numbers(self.asked.shares()), strict=True))
 
     @cached_property
     def _order(self) -> tuple[Places, Places, Number | None]:
-        """Of what it could see: the places of maximal score, those of the next best, and how far these are below."""
-        scores, nobody = self._scores, np.empty(0, dtype=np.intp)
+        """Among the visible keys: the indices of maximal score, those of the next best score, and the gap."""
+        scores, none = self._scores, np.empty(0, dtype=np.intp)
         if not len(scores):
-            return nobody, nobody, None
+            return none, none, None
         with self.asked.arithmetic.precisely():
             top = _largest(scores)
             best = ~(scores < scores[top])
             below = np.flatnonzero(~best)
             if not len(below):
-                return np.flatnonzero(best), nobody, None
+                return np.flatnonzero(best), none, None
             second = below[_largest(scores[below])]
             following = below[~(scores[below] < scores[second])]
             return np.flatnonzero(best), following, number(scores[top] - scores[second])
 
     @cached_property
     def best(self) -> Number | None:
-        """The largest score; None if it could see nothing."""
+        """The largest score; None if no position is visible."""
         return number(self._scores[_largest(self._scores)]) if self.visible else None
 
     @cached_property
     def tied(self) -> tuple[int, ...]:
-        """The positions of maximal score; of softmax, all that are not certainly below."""
+        """The positions of maximal score; in ball arithmetic, all that are not certainly below."""
         return tuple(self.asked.seen[self._order[0]].tolist())
 
     @cached_property
     def chosen(self) -> tuple[int, ...]:
-        """The positions that hard attention takes the mean of; of softmax, those of maximal score."""
+        """The positions that hard attention averages; for softmax, those of maximal score."""
         chosen = self.asked.search.chosen
         if not chosen:
             return self.tied
@@ -174,15 +174,15 @@ class HeadSight:
 
     @property
     def next_best(self) -> tuple[int, ...]:
-        """The positions of the next best score."""
+        """The positions of the second largest score."""
         return tuple(self.asked.seen[self._order[1]].tolist())
 
     @property
     def gap(self) -> Number | None:
-        """How far the next best score is below; None if there is none."""
+        """The score gap between the largest and the second largest score; None if there is only one."""
         return self._order[2]
 
 
 def _largest(scores: NDArray[Any]) -> int:
-    """The place of the largest score, of balls that of the largest midpoint."""
+    """The index of the largest score; for balls, of the largest midpoint."""
     return int(np.argmax(scores if isinstance(scores[0], fmpq) else np.array([score.mid() for score in scores])))

@@ -1,4 +1,4 @@
-"""What a head saw, in a sentence: in the words of its theorem if that has some, and else in those of attention."""
+"""Sentences that explain a head's attention: the theorem's own, or a generic one."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from softmachine.transformer.sight import Enclosure, Number, told
 _AGAIN = re.compile(r" \(\d+\)$")
 """Heads of the same name are numbered."""
 LONGEST = 400
-"""So many characters of a clause are told: names may be very long."""
+"""The largest number of characters of a clause; names may be very long."""
 FEW = 4
-"""So many positions are named; of more it is said how many they are."""
+"""The largest number of positions that are listed; of more, only the count is given."""
 
 
 def sentence(sight: HeadSight, model: Model) -> str:
-    """Which positions a head chose, by how much, and what it retrieved; a theorem may say it in its own words."""
+    """Which positions a head chose, by which gap, and what it retrieved; theorems may provide their own text."""
     own = model.theorem.tells(model.codec, sight) if model.theorem.tells else None
     clause = own or "; ".join([_chose(sight), *_retrieved(sight)])
     clause = clause if len(clause) <= LONGEST else f"{clause[:LONGEST]}…"

@@ -1,4 +1,4 @@
-"""Which position is meant, as people write it: a step, a position, or the last one."""
+"""Position argument of the command line: a step, a position, or the last one."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ _WRITTEN = re.compile(r"(@?)(-?\d{1,18})")
 
 @dataclass(frozen=True)
 class Spot:
-    """A position that is asked for.
+    """A position selector.
 
     Args:
-        number: Its number; negative ones count from the end.
-        is_step: Whether it is that of a step of the source language; where there are no steps, a position is meant.
+        number: The number; negative ones count from the end.
+        is_step: Whether it is a step of the source language; without steps, it is a position.
     """
 
     number: int = -1
@@ -26,25 +26,25 @@ class Spot:
 
     @staticmethod
     def parse(text: str) -> Spot:
-        """A step like "12", a position like "@30", or "last".
+        """Parse a step like "12", a position like "@30", or "last".
 
         Raises:
-            UsageError: If it is none of these.
+            UsageError: If the text is none of these.
         """
         if text == "last":
             return Spot()
         found = _WRITTEN.fullmatch(text)
         if not found:
             raise UsageError(
-                f"{text!r} is not a step", hint="write a step as the trace has it, @N for position N, or last"
+                f"{text!r} is not a step", hint="write a step number of the trace, @N for position N, or last"
             )
         return Spot(int(found[2]), is_step=not found[1])
 
     def of(self, inspection: Inspection) -> int:
-        """The position in a run.
+        """The selected position of a run.
 
         Raises:
-            UsageError: If there is none.
+            UsageError: If the run does not have it.
         """
         decodes = isinstance(inspection.run.model.codec, DecoderCodec)
         if self.is_step and decodes and self.number >= 0:

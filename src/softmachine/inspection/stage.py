@@ -1,4 +1,4 @@
-"""Where on its way a number is: a sublayer, and the turn of its loop."""
+"""Hook points: a sublayer, and the iteration of its loop."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ EMBEDDING, ATTENTION, FEED_FORWARD = "embedding", "attention", "feed-forward"
 
 @dataclass(frozen=True)
 class Stage:
-    """A sublayer, in one turn of its loop.
+    """A sublayer, in one iteration of its loop.
 
     Args:
-        layer: The number of the layer as the board has it, from 1 on; 0 for the embedding.
+        layer: The number of the layer in the architecture diagram, from 1; 0 for the embedding.
         sublayer: "embedding", "attention" or "feed-forward".
-        loop: The name of the loop that it is in, if it is in one.
-        turn: The turn of that loop, from 1 on; 0 outside.
+        loop: The name of its loop, if it is in one.
+        turn: The iteration of that loop, from 1; 0 outside.
     """
 
     layer: int
@@ -32,18 +32,18 @@ class Stage:
     def __str__(self) -> str:
         if not self.layer:
             return self.sublayer
-        return f"{f'turn {self.turn}, ' if self.turn else ''}layer {self.layer}, {self.sublayer}"
+        return f"{f'iteration {self.turn}, ' if self.turn else ''}layer {self.layer}, {self.sublayer}"
 
 
 class Stages:
-    """How the board counts the layers of a transformer."""
+    """The hook points of a transformer, with the layer numbers of the architecture diagram."""
 
     def __init__(self, transformer: Transformer) -> None:
         self._blocks = transformer.blocks
         self._first = [1 + sum(len(block.layers) for block in self._blocks[:b]) for b in range(len(self._blocks))]
 
     def of(self, where: Where, sublayer: str) -> Stage:
-        """What the board calls a sublayer."""
+        """The hook point of a sublayer."""
         b, turn, depth = where
         name = self._blocks[b].name
         return Stage(self._first[b] + depth, sublayer, name, turn + 1 if name else 0)
@@ -52,12 +52,12 @@ class Stages:
 def searches_of(
     engine: DenseEngine, where: Where, found: Sequence[tuple[int, Search]]
 ) -> Iterator[tuple[int, Head, int, list[Search]]]:
-    """The heads of a layer in order, with what their groups searched: number, head, its place in the group, searches.
+    """The heads of a layer in order, with the searches of their groups: index, head, its index in the group, searches.
 
     Args:
-        engine: What runs the model.
+        engine: The engine that runs the model.
         where: The layer.
-        found: The searches of the layer, each with the number of its group.
+        found: The searches of the layer, each with the index of its group.
     """
     block, _, depth = where
     layer, dense = engine.transformer.blocks[block].layers[depth], engine.blocks[block][depth]

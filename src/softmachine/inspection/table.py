@@ -1,6 +1,6 @@
-"""The worked table of a run: a row for each position, with the numbers that the theorem names.
+"""Trace table of a run: one row per position, with the columns that the theorem defines.
 
-Nothing is simulated. Every entry is read off the residual stream after the last layer, as the model computed it.
+Every entry is read off the residual stream after the last layer, as computed by the model; nothing is simulated.
 """
 
 from __future__ import annotations
@@ -13,14 +13,14 @@ from softmachine.support.errors import UsageError
 from softmachine.transformer.column import Column
 
 POSITION, TOKEN, SAYS = "i", "x", "y"
-"""The position, the token there, and what the model says."""
+"""Titles of the columns of the position, its token, and the output."""
 
 
 def require_columns(model: Model) -> tuple[Column, ...]:
-    """The columns that the theorem of a model has.
+    """The columns that the theorem of a model defines.
 
     Raises:
-        UsageError: If it has none.
+        UsageError: If it defines none.
     """
     columns = model.theorem.columns
     if columns is None:
@@ -32,10 +32,9 @@ def require_columns(model: Model) -> tuple[Column, ...]:
 
 
 def rows(inspection: Inspection, most: int) -> Iterator[dict[str, str]]:
-    """The first rows, at most so many: entries by the titles of their columns."""
+    """The first rows, at most ``most``: entries by the titles of their columns."""
     columns = require_columns(inspection.run.model)
     for moment in inspection.moments(range(min(len(inspection), most))):
         stream = dict(moment.streams[-1])
-        said = moment.logits.winner
         entries = {column.title: column.entry(stream) for column in columns}
-        yield {POSITION: f"{moment.position}", TOKEN: moment.token, **entries, SAYS: "" if said is None else said}
+        yield {POSITION: f"{moment.position}", TOKEN: moment.token, **entries, SAYS: moment.logits.winner or ""}

@@ -1,4 +1,4 @@
-"""Who watches a pass of the dense engine, and keeps what it computes at some positions."""
+"""Recording hook: keeps the activations of a pass of the dense engine at some positions."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from softmachine.transformer.weights import Head, Matrix
 
 
 class Notebook:
-    """Keeps streams and sights at some positions of a context.
+    """Hook that records residual streams and head activations at some positions of a context.
 
     Args:
-        engine: What runs the model.
+        engine: The engine that runs the model.
         tokens: The tokens of the context.
         wanted: The positions.
     """
@@ -37,15 +37,15 @@ class Notebook:
         self._stages = Stages(engine.transformer)
 
     def embedded(self, stream: Tensor, positions: range) -> None:
-        """Keep the embedding."""
+        """Record the embedding."""
         self._keep(Stage(0, EMBEDDING), stream, positions)
 
     def searched(self, group: int, search: Search) -> None:
-        """Keep what heads looked at, until those of all groups of the layer are there."""
+        """Collect the searches until all groups of the layer are complete."""
         self._found.append((group, search))
 
     def attended(self, where: Where, stream: Tensor, positions: range) -> None:
-        """Put down what each head saw, and the stream after them."""
+        """Record the activation of each head, and the stream after them."""
         stage = self._stages.of(where, ATTENTION)
         for index, head, member, searches in searches_of(self.engine, where, self._found):
             for search in searches:
@@ -56,7 +56,7 @@ class Notebook:
         self._keep(stage, stream, positions)
 
     def fed_forward(self, where: Where, stream: Tensor, positions: range) -> None:
-        """Keep the stream after a feed-forward."""
+        """Record the stream after a feed-forward sublayer."""
         self._keep(self._stages.of(where, FEED_FORWARD), stream, positions)
 
     def _sight(self, stage: Stage, index: int, head: Head, position: int, asked: Asked) -> HeadSight:
@@ -83,7 +83,7 @@ class Notebook:
             self.streams[position].append(Stream(stage, names, numbers(stream.value[0, position - positions.start])))
 
     def _named(self, output: Matrix, retrieved: Sequence[Number]) -> dict[str, Number]:
-        """What a retrieved vector adds to the coordinates that the head may change."""
+        """The contribution of a retrieved vector to each coordinate that the head writes."""
         names = self.engine.transformer.coordinates
         return {
             names[c]: total([(weight, retrieved[k]) for k, weight in row]) for c, row in enumerate(output.rows) if row
@@ -91,7 +91,7 @@ class Notebook:
 
 
 def total(terms: Iterable[tuple[Fraction, Number]]) -> Number:
-    """A sum of multiples."""
+    """A linear combination, with interval arithmetic."""
     low = high = Fraction(0)
     for weight, value in terms:
         ends = (value.lower, value.upper) if isinstance(value, Enclosure) else (value, value)

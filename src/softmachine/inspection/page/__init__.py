@@ -1,7 +1,7 @@
-"""One self-contained page that shows a run from the inside: source, tokens, heads, the residual stream, logits.
+"""Self-contained HTML page of a run: source, tokens, heads, residual stream and logits.
 
-The page has the weights as fractions, the tokens, and which keys every head chose. What it shows at a position, it
-computes there and then, exactly; so it is as much a second opinion as a picture.
+The page contains the weights as fractions, the tokens, and the keys that every head chose. It computes the activations
+at a position itself, exactly, and so is an independent check of the engine.
 """
 
 from softmachine.inspection.page.document import frame, html

@@ -1,4 +1,4 @@
-"""Which keys every head chose: at all positions of a context, or in a window far from its beginning what it found."""
+"""Attention patterns as page data: chosen keys at all positions or, in a window, also the retrieved vectors."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from softmachine.transformer.weights import Head, Transformer
 
 
 def chosen(shown: Shown) -> Json:
-    """For every layer, those of loops in every turn, and every head in it: its keys at each position, or null.
+    """For every layer, loops unrolled, and every head in it: its keys at each position, or null.
 
-    Nothing is told of heads that take all, nor of soft ones. A key is told by its distance from the last one, several
-    by where each stretch begins and how long it is.
+    Uniform and soft heads have none. A single key is encoded as the difference from the last one, several keys as the
+    start and the length of each interval.
     """
     transformer = shown.inspection.transformer
     if shown.window.start:
@@ -30,8 +30,8 @@ def chosen(shown: Shown) -> Json:
     patterns = {(p.stage.layer, max(p.stage.turn, 1), p.index): p for p in watched}
     layers: list[Json] = []
     for layer, turn, heads in _layers(transformer, shown.length):
-        told = [patterns[layer, turn, k] if _chooses(head) else None for k, head in enumerate(heads)]
-        layers.append([None if pattern is None else {"keys": _coded(pattern.rows)} for pattern in told])
+        found = [patterns[layer, turn, k] if _chooses(head) else None for k, head in enumerate(heads)]
+        layers.append([None if pattern is None else {"keys": _coded(pattern.rows)} for pattern in found])
     return layers
 
 
@@ -40,7 +40,7 @@ def _chooses(head: Head) -> bool:
 
 
 def _layers(transformer: Transformer, length: int | None) -> Iterator[tuple[int, int, Sequence[Head]]]:
-    """All layers as they are computed: the number, the turn and the heads of each."""
+    """All layers with loops unrolled: the number, the iteration and the heads of each."""
     first = 1
     for block in transformer.blocks:
         for turn in range(1, block.count(length) + 1):
@@ -66,15 +66,15 @@ def _coded(rows: Sequence[Spans | None]) -> list[Json]:
 
 
 def _far(shown: Shown) -> Json:
-    """The same far from the beginning, with what each head retrieved: the page lacks the positions before."""
-    transformer, window = shown.inspection.transformer, shown.window
+    """The same for a window that does not start at 0, with the retrieved vectors, since the page lacks earlier keys."""
+    transformer, positions = shown.inspection.transformer, shown.window
     try:
         engine = FastEngine(transformer)
     except Declined as reason:
         raise UsageError(
             f"only the first positions can be shown: {reason}", hint="choose a step near the beginning"
         ) from None
-    heads = iter(found(engine.start(shown.read[: window.stop + 1]), window))
+    heads = iter(found(engine.start(shown.read[: positions.stop + 1]), positions))
     return [[_told(next(heads), head) for head in layer] for _, _, layer in _layers(transformer, shown.length)]
 
 
@@ -84,7 +84,7 @@ def _told(positions: Sequence[Found | None], head: Head) -> Json:
     for one in positions:
         if one is None or None in one.values:
             raise UsageError(
-                f"only the first positions can be shown: the fast engine leaves out what head {head.name!r} finds",
+                f"only the first positions can be shown: the fast engine does not compute head {head.name!r}",
                 hint="choose a step near the beginning",
             )
         values.append([number(value) for value in one.values if value is not None])

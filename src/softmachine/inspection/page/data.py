@@ -1,4 +1,4 @@
-"""A run as the data of its page: plain JSON, with nothing in it that another run of the same would not have."""
+"""Run as JSON data of its page; deterministic."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from softmachine.support.text import cut, many
 from softmachine.theorems.theorem import Theorem
 
 MOST_TOLD = 800
-"""Heads times positions, in all turns of loops; of more, the page says itself what they do."""
+"""Heads times positions, loops unrolled, up to which the data contains sentences; else the page generates them."""
 
 
 def page_data(inspection: Inspection, position: int | None, command: str) -> Json:
-    """All that the page of a run needs; it opens at a position, if one is chosen."""
+    """The data of the page of a run, which opens at a position, if one is given."""
     part, run = shown(inspection, position), inspection.run
     names, scene = names_of(part.tokens), run.model.codec.scene(run.outcome.word, part.stretch())
     return {
@@ -48,14 +48,14 @@ def page_data(inspection: Inspection, position: int | None, command: str) -> Jso
 
 
 def _focus(part: Shown, scene: Scene) -> int:
-    """The place to look at first, counted from the first that is shown."""
+    """The position at which the page opens, counted from the first one shown."""
     natural = part.given - 1 if part.decodes else part.window.stop - 1
     place = part.opens if part.opens is not None else natural if scene.focus is None else scene.focus
     return min(max(place, part.window.start), part.window.stop - 1) - part.window.start
 
 
 def _sentences(part: Shown) -> Json:
-    """What each head did at each place, in the words of its theorem; of short runs in exact numbers only."""
+    """The sentences about each head at each position; only for short runs in exact numbers."""
     inspection, transformer = part.inspection, part.inspection.transformer
     heads = sum(len(layer.heads) for layer in transformer.unrolled(part.length))
     if not heads or heads * len(part.window) > MOST_TOLD or not is_exact(transformer) or part.context.segment:

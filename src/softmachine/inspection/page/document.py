@@ -1,4 +1,4 @@
-"""The page as one HTML document: style, script and data in it, and a policy that lets nothing else in."""
+"""Page as one HTML document with inline style, script and data, and a policy that forbids everything else."""
 
 from __future__ import annotations
 
@@ -29,16 +29,16 @@ SCRIPTS = (
     "softpanel.js",
     "page.js",
 )
-"""In the order in which they build on each other."""
+"""The scripts, in order of their dependencies."""
 
 
 def html(run: Run, command: str | None = None, position: int | None = None) -> str:
-    """The page of a run; it opens at a position, if one is chosen.
+    """The page of a run, which opens at a position, if one is given.
 
     Args:
         run: The run.
-        command: What makes this page, for people; by default a line of Python.
-        position: The position that it opens at, and that it has a window around if the run is long.
+        command: The command that makes this page, shown on it; by default a line of Python.
+        position: The position at which it opens, and the centre of the window if the run is long.
     """
     found = page_data(Inspection(run), position, _making(run) if command is None else command)
     data = json.dumps(found, ensure_ascii=False, separators=(",", ":"), sort_keys=True)
@@ -47,7 +47,7 @@ def html(run: Run, command: str | None = None, position: int | None = None) -> s
 
 
 def document(title: str, body: str, data: str = "") -> str:
-    """A document with the style of all pages; with data, also their script."""
+    """A document with the style and, if there is data, the script of all pages."""
     style = _file("page.css")
     script = "(() => {\n'use strict';\n" + "\n".join(map(_file, SCRIPTS)) + "})();\n" if data else ""
     policy = f"default-src 'none'; style-src '{_digest(style)}'; img-src data:; base-uri 'none'; form-action 'none'"
@@ -63,20 +63,20 @@ def document(title: str, body: str, data: str = "") -> str:
 
 
 def _packed(data: str) -> str:
-    """Data as letters that no parser takes for anything else, whatever is in it."""
+    """The data as a script element, compressed and in base64, so that nothing needs escaping."""
     letters = base64.b64encode(zlib.compress(data.encode(), 9)).decode("ascii")
     return f'<script type="application/octet-stream" id="data">{letters}</script>'
 
 
 def frame(run: Run) -> str:
-    """The page in a frame of its own, for notebooks: it may run its script, and touch nothing around it."""
+    """The page in a sandboxed frame, for notebooks."""
     inner = escape(html(run), quote=True)
     size = "width:100%;height:860px;border:0"
-    return f'<iframe sandbox="allow-scripts" style="{size}" title="a run from the inside" srcdoc="{inner}"></iframe>'
+    return f'<iframe sandbox="allow-scripts" style="{size}" title="inspection of a run" srcdoc="{inner}"></iframe>'
 
 
 def _making(run: Run) -> str:
-    """What makes the page of a run, in Python."""
+    """Python code that makes the page of a run."""
     word = run.model.codec.text_of(run.outcome.word)
     made = f"{run.model.source.name!r}, {word!r}, theorem={run.model.theorem.name!r}"
     return f"sm.page(sm.run({made if run.checked else f'model, {word!r}, checked=False'}), 'run.html')"
@@ -87,7 +87,7 @@ def _file(name: str) -> str:
 
 
 def _digest(text: str) -> str:
-    """What the policy knows an inline text by."""
+    """The hash source of an inline text in the content security policy."""
     return f"sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode('ascii')}"
 
 

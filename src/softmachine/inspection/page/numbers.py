@@ -1,4 +1,4 @@
-"""Exact numbers as JSON has them: integers where those of JavaScript are exact, else text; tables by differences."""
+"""JSON encoding of exact numbers: integers that JavaScript represents exactly, else text; tables by differences."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from softmachine.transformer.weights import AffineMap, Matrix
 Json: TypeAlias = "bool | int | float | str | list[Json] | dict[str, Json] | None"
 
 SAFE = 2**53
-"""JavaScript's numbers are exact below."""
+"""Integers below this are exact in JavaScript."""
 MOST_ORDER = 3
-"""Polynomials of a lower degree become constants when differences are taken so often."""
+"""The highest order of differences: polynomials up to this degree become constants."""
 
 
 def number(value: Fraction | int) -> int | str:
@@ -26,7 +26,7 @@ def number(value: Fraction | int) -> int | str:
 
 
 def row(entries: Iterable[tuple[int, Fraction]]) -> list[Json]:
-    """A sparse row: each column, and its value after it."""
+    """A sparse row: columns and values in turn."""
     return [item for column, value in entries for item in (column, number(value))]
 
 
@@ -41,9 +41,9 @@ def affine(part: AffineMap) -> Json:
 
 
 def differences(values: Sequence[int]) -> Json:
-    """Integers as k and their k-th differences, with k so that they are short; a constant is told once.
+    """Integers as k and their k-th differences, for the k with the shortest text; a constant is written once.
 
-    The k numbers that are lost, the first of each order, come before them.
+    The first numbers of the lower orders, which the differences lack, come before them.
     """
     best: tuple[int, int, list[int], list[int]] | None = None
     rest, heads = list(values), list[int]()
@@ -56,10 +56,10 @@ def differences(values: Sequence[int]) -> Json:
         heads.append(rest[0])
         rest = [after - before for before, after in pairwise(rest)]
     assert best is not None
-    _, order, firsts, told = best
-    constant = len(set(told)) < 2
-    shown: list[Json] = [value if abs(value) < SAFE else str(value) for value in (told[:1] if constant else told)]
-    return [order, [value if abs(value) < SAFE else str(value) for value in firsts], len(told), shown]
+    _, order, firsts, rest = best
+    constant = len(set(rest)) < 2
+    shown: list[Json] = [value if abs(value) < SAFE else str(value) for value in (rest[:1] if constant else rest)]
+    return [order, [value if abs(value) < SAFE else str(value) for value in firsts], len(rest), shown]
 
 
 def table(values: Sequence[Fraction]) -> Json:

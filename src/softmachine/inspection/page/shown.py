@@ -1,4 +1,4 @@
-"""Which part of a run a page shows: all of it if it fits, else a window around the position that it opens at."""
+"""Visible window of a page: the whole run if it fits, else a window around the position at which it opens."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ from softmachine.support.errors import UsageError
 from softmachine.theorems.codec import AnsweringCodec, DecoderCodec
 
 MOST_POSITIONS = 12_000
-"""A context with more of them is not shown as a whole."""
+"""The largest context that is shown as a whole."""
 MOST_CHOICES = 400_000
-"""Positions times heads, in all turns of loops; with more, fewer positions are shown."""
+"""The largest number of positions times heads, loops unrolled; it limits the number of positions."""
 WINDOW = 800
-"""So many positions are shown around one that is far from the beginning."""
+"""The number of positions shown around one that is far from the beginning."""
 
 
 @dataclass(frozen=True)
 class Shown:
-    """A stretch of one context of a run.
+    """A window of one context of a run.
 
     Args:
         inspection: The run.
         context: The context.
-        window: The places in it that are shown, counted from its beginning.
-        opens: The place that the page opens at; None if nobody chose one.
+        window: The positions that are shown, counted from the beginning of the context.
+        opens: The position at which the page opens; None for the default.
     """
 
     inspection: Inspection
@@ -39,75 +39,75 @@ class Shown:
 
     @cached_property
     def read(self) -> list[str]:
-        """All tokens of the context that the model read."""
+        """All tokens of the context that the model reads."""
         return _read(self.inspection, self.context)
 
     @property
     def tokens(self) -> list[str]:
-        """Those that are shown."""
+        """The tokens that are shown."""
         return self.read[self.window.start : self.window.stop]
 
     @property
     def length(self) -> int | None:
-        """The length n that the model was told."""
+        """The length n of the input, if the model uses it."""
         return self.inspection.run.prompt.length
 
     @property
     def decodes(self) -> bool:
-        """Whether the model goes on, token by token."""
+        """Whether the model is autoregressive."""
         return self.inspection.contexts.decodes
 
     @property
     def given(self) -> int:
-        """How many tokens of the context were given."""
+        """The number of tokens of the prompt."""
         return len(self.context.prompt)
 
     def said(self) -> list[str]:
-        """What the model says at every place; nothing where nobody listens."""
+        """The output at every position; empty before the end of the prompt."""
         offset, contexts = self.context.start - self.given, self.inspection.contexts
         heard = self.given - 1 if self.decodes else 0
         return [(contexts.said(place + offset) or "") if place >= heard else "" for place in self.window]
 
     def heard(self) -> list[int]:
-        """The places at which it matters what is said, counted from the first that is shown."""
+        """The positions whose output is constrained, counted from the first one shown."""
         codec, run = self.inspection.run.model.codec, self.inspection.run
         if not isinstance(codec, AnsweringCodec):
             return [place - self.window.start for place in self.window if place >= self.given - 1]
         return [place for place, wanted in enumerate(codec.expected(run.outcome.word, 0)) if wanted is not None]
 
     def steps(self) -> Iterator[int | None]:
-        """The step of the source language that is decided at each place; None where none is."""
-        codec, said = self.inspection.run.model.codec, self.inspection.run.tokens
+        """The step of the source language that is decided at each position; None where none is."""
+        codec, output = self.inspection.run.model.codec, self.inspection.run.tokens
         if not isinstance(codec, DecoderCodec):
             return
         first = self.context.first + self.window.start - self.given + 1
-        count = sum(map(codec.is_step, said[: max(first, self.context.first)])) - codec.announces
+        count = sum(map(codec.is_step, output[: max(first, self.context.first)])) - codec.announces
         for place in self.window:
             number = self.context.first + place - self.given + 1
-            step = self.context.first <= number < len(said) and codec.is_step(said[number])
+            step = self.context.first <= number < len(output) and codec.is_step(output[number])
             count += step
             yield count if step else None
 
     def stretch(self) -> Stretch:
-        """The same for whoever draws the run in the terms of its source."""
-        first, end, said = self.window.start, self.window.stop, self.inspection.run.tokens
-        before = said[: self.context.first + max(first - self.given, 0)]
+        """The window as the source language's view of the run takes it."""
+        first, end, output = self.window.start, self.window.stop, self.inspection.run.tokens
+        before = output[: self.context.first + max(first - self.given, 0)]
         return Stretch(self.tokens, first, max(end - max(first, self.given), 0) if self.decodes else 0, before)
 
     def left_out(self) -> Iterator[str]:
-        """What the page does not show, if anything."""
+        """Sentences about the parts of the run that the page does not show."""
         run = self.inspection.run
         if len(run.segments) > 1:
-            yield f"context {self.context.segment + 1:,} of {len(run.segments):,}: the model goes on from summaries"
+            yield f"context {self.context.segment + 1:,} of {len(run.segments):,}: the model resumes from summaries"
         if len(self.window) < len(self.read):
             yield f"positions {self.window.start:,} to {self.window.stop - 1:,} of {len(self.read):,}"
 
 
 def shown(inspection: Inspection, position: int | None) -> Shown:
-    """What a page has room for, around a position of the run if one is chosen.
+    """The window of a page, around a position of the run if one is given.
 
     Raises:
-        UsageError: If that cannot be shown.
+        UsageError: If the page cannot show it.
     """
     contexts = inspection.contexts
     context = contexts.of(len(contexts.prompt) - 1 if position is None else inspection.index(position))
@@ -118,7 +118,7 @@ def shown(inspection: Inspection, position: int | None) -> Shown:
         window = range(len(tokens))
     elif inspection.looks_ahead or not contexts.decodes:
         raise UsageError(
-            f"a page has room for {room:,} positions of this model, and the run has {len(tokens):,}",
+            f"a page can show {room:,} positions of this model, and the run has {len(tokens):,}",
             hint="choose a shorter input",
         )
     elif inspection.soft and (place or 0) >= room:
@@ -126,27 +126,27 @@ def shown(inspection: Inspection, position: int | None) -> Shown:
     else:
         window = _around(place or 0, len(tokens), room)
     if not tokens:
-        raise UsageError("there is nothing to show: the model has read nothing")
+        raise UsageError("there is nothing to show: the model has read no tokens")
     return Shown(inspection, context, window, place)
 
 
 def _read(inspection: Inspection, context: Context) -> list[str]:
-    """The tokens of a context after which something is said in it; the end of a summary is read by the next one."""
+    """The tokens of a context after which it emits one; the end of a summary is read by the next context."""
     tokens = inspection.contexts.tokens(context)
     return tokens[:-1] if context.last < len(inspection.run.tokens) else tokens
 
 
 def _room(inspection: Inspection) -> int:
-    """How many positions from the beginning are shown at most."""
+    """The largest number of positions from the beginning that are shown."""
     transformer, length = inspection.transformer, inspection.run.prompt.length
     if inspection.soft or transformer.rooted or any(head.bias is not None for head in transformer.heads):
-        return MOST_SOFT  # relations of positions are told for every pair
+        return MOST_SOFT  # relative biases are stored for every pair
     heads = sum(len(layer.heads) for layer in transformer.unrolled(length))
     return max(1, min(MOST_POSITIONS, MOST_CHOICES // max(heads, 1)))
 
 
 def _around(place: int, count: int, room: int) -> range:
-    """The beginning, if the place is in it; else a window that it is in the middle of."""
+    """The beginning, if it contains the position; else a window with the position in its middle."""
     if place < room:
         return range(room)
     first = min(place - WINDOW // 2, count - WINDOW)

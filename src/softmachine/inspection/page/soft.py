@@ -1,4 +1,4 @@
-"""What the page needs to make attention soft: the scale of every head, and the sharpness that is certified."""
+"""Softmax data of the page: the scale of every head, and the certified sharpness."""
 
 from __future__ import annotations
 
@@ -13,33 +13,33 @@ from softmachine.support.errors import BrokenPromiseError, ConstructionError, Us
 from softmachine.transformer.features import Feature
 
 MOST_SOFT = 500
-"""So many positions are computed again for every temperature, in the page."""
+"""The largest number of positions for which the page recomputes the run at any temperature."""
 
 MOST_NUMBERS = 16_000_000
-"""So many numbers of residual streams does a page keep."""
+"""The largest number of residual stream values that a page keeps in memory."""
 
 
 def soft(model: Model, positions: range, length: int | None) -> Json:
-    """The scales of heads at a sharpness that is certified for so many positions, or why there is none."""
+    """The scales of heads at a sharpness that is certified for these positions, or the reason why there is none."""
     choosing = [head for head in model.weights.heads if not is_uniform(head)]
     if not choosing and not model.weights.rooted:
-        return {"why": "no head chooses: all attention is uniform, and softmax of equal scores is the same mean"}
+        return {"why": "all attention is uniform, and softmax of equal scores is the same mean"}
     if positions.stop > MOST_SOFT:
-        return {"why": f"the page computes soft attention for up to {MOST_SOFT} positions; these are more"}
+        return {"why": f"the page computes soft attention for up to {MOST_SOFT} positions, and this run has more"}
     weights = model.weights
     if len(positions) * weights.width * (2 * weights.depth(length) + 1) > MOST_NUMBERS:
         if not is_exact(weights):
             raise UsageError(
-                f"the residual streams of this run are more than {MOST_NUMBERS:,} numbers, which a page does not keep",
+                f"the residual streams of this run have more than {MOST_NUMBERS:,} values, too many for a page",
                 hint="choose a shorter input",
             )
-        return {"why": f"the residual streams of this run are more than {MOST_NUMBERS:,} numbers, which the page keeps"}
+        return {"why": f"the residual streams of this run have more than {MOST_NUMBERS:,} values, too many for a page"}
     if all(head.weighting.hard for head in choosing) and not is_exact(weights):
         return {"own": True, "still": True, "certified": None, "sharpness": 1, "scales": {}}
     unique = next((head.name for head in choosing if head.weighting.unique), None)
     if unique is not None:
         return {
-            "why": f"head {unique!r} takes one of the keys that tie, and softmax all; the page has no term for that"
+            "why": f"head {unique!r} takes one of the keys that tie, but softmax takes all; the page cannot break ties"
         }
     if not is_exact(model.weights):
         return {"own": True, "certified": model.certified, "sharpness": 1, "scales": {}}
@@ -51,7 +51,7 @@ def soft(model: Model, positions: range, length: int | None) -> Json:
     known = {row.head: row.scale for row in proof.rows if row.scale is not None}
     missing = [head.name for head in choosing if head.name not in known]
     if not proof.holds or missing:
-        note = proof.why if not proof.holds else f"the certified model has other heads: none is called {missing[0]!r}"
+        note = proof.why if not proof.holds else f"the certified model has no head {missing[0]!r}"
         return {"own": False, "certified": None, "sharpness": None, "scales": {}, "note": note}
     return {
         "own": False,
@@ -62,6 +62,6 @@ def soft(model: Model, positions: range, length: int | None) -> Json:
 
 
 def _unit(scale: Fraction | Feature, sharpness: int, positions: range, length: int | None) -> Json:
-    """The scale of a head for a sharpness of 1, of a scale for this sharpness."""
+    """The scale of a head for sharpness 1, from its scale for this sharpness."""
     found = scales(scale, positions, length)
     return [one / sharpness for one in found] if isinstance(found, list) else found / sharpness

@@ -1,4 +1,4 @@
-"""A transformer as the page has it: sparse matrices of fractions with all their names, and its features as tables."""
+"""Transformer as page data: sparse matrices of fractions with names, and features as tables."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from softmachine.transformer.weights import Block, FeedForward, Head, Transforme
 
 
 def is_uniform(head: Head) -> bool:
-    """Whether all keys have the same score and all are taken, so that even softmax is a mean of all."""
+    """Whether all scores are equal, so that hard attention and softmax both average all keys."""
     return not head.query.bias and head.bias is None and not head.weighting.unique
 
 
 def weights(transformer: Transformer, tokens: Sequence[str], positions: range, length: int | None) -> Json:
-    """The weights; of the embedding the rows of these tokens, of the features their values at these positions."""
+    """The weights, with the embedding rows of these tokens and the feature values at these positions."""
     embedding, index = transformer.embedding.rows, transformer.token_index
     return {
         "coordinates": list(transformer.coordinates),
@@ -65,7 +65,7 @@ def _scale(head: Head, positions: range, length: int | None) -> Json:
 
 
 def _biases(head: Head, positions: range) -> Json:
-    """What the relation of positions adds to the scores: a number for each query and each key that is shown."""
+    """The relative bias: a number for each query and each key that is shown."""
     relation = head.bias
     if relation is None:
         return None
@@ -73,7 +73,7 @@ def _biases(head: Head, positions: range) -> Json:
 
 
 def scales(scale: Fraction | Feature, positions: range, length: int | None) -> float | list[float]:
-    """The inverse temperature: one number, or one for each position; floats will do."""
+    """The inverse temperature, in float: one number, or one per position."""
     if isinstance(scale, Feature):
         return [float(scale.at(i, length)) for i in positions]
     return float(scale)

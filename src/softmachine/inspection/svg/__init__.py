@@ -1,4 +1,4 @@
-"""Pictures for papers and slides: one step of a run, attention patterns, the board; as small SVG files."""
+"""SVG pictures for papers and slides: one step of a run, attention patterns, the architecture diagram."""
 
 from softmachine.inspection.svg.board import board_picture
 from softmachine.inspection.svg.pattern import attention_picture

@@ -1,4 +1,4 @@
-"""The board as a picture: the residual stream from top to bottom, and beside it what each sublayer adds."""
+"""SVG of the architecture diagram: the residual stream from top to bottom, with the sublayers beside it."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from softmachine.transformer.board import Row, rows, title
 from softmachine.transformer.weights import Transformer
 
 LEFT, STREAM = 16.0, 110.0
-"""Where labels stand, and the line of the residual stream."""
+"""The x coordinates of labels and of the residual stream."""
 WIDEST, RESULT = 52, 60
-"""So many letters of a line are for what adds something, and for what it adds to."""
+"""The widths in characters of the text in a sublayer's box, and of the coordinates that it writes."""
 LINE = 1.35 * SIZE
 GAP = 8.0
 
 
 def board_picture(transformer: Transformer) -> Picture:
-    """The board of a transformer."""
+    """Draw the architecture diagram of a transformer."""
     drawing = Drawing(title(transformer))
     y = 24.0
     for text in wrap(title(transformer), WIDEST + RESULT):
@@ -42,7 +42,7 @@ def board_picture(transformer: Transformer) -> Picture:
 
 
 def _sublayer(drawing: Drawing, row: Row, y: float, box: float) -> float:
-    """A box beside the stream, with what it adds to; where the next one begins."""
+    """Draw the box of a sublayer and the coordinates that it writes; returns the y coordinate of the next one."""
     what, result = _wrapped(row.what, WIDEST), _wrapped(row.result, RESULT)
     high = LINE * max(len(what), len(result)) + GAP
     middle, left = y + high / 2, STREAM + 30
@@ -59,7 +59,7 @@ def _sublayer(drawing: Drawing, row: Row, y: float, box: float) -> float:
 
 
 def _bracket(drawing: Drawing, start: float, end: float) -> None:
-    """What is repeated."""
+    """Draw the bracket of a loop."""
     drawing.path(f"M{STREAM - 10:.1f} {start:.1f}h-6V{end - GAP:.1f}h6", colour=SOFT, wide=1.5)
 
 

@@ -1,28 +1,28 @@
-"""Which positions of a context a picture shows: all if they are few, else those that matter, with gaps between."""
+"""Choice of the positions that a picture shows: all if they fit, else the relevant ones, with gaps between."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from itertools import chain
 
-MOST_ARCS = 16
-"""So many positions that matter are shown at most."""
+MAX_RELEVANT = 16
+"""The largest number of relevant positions that are shown."""
 FEW = 3
-"""So many are shown at the beginning, and around the position that looks."""
+"""The number of positions shown at the beginning, and on each side of the query."""
 
 
 def columns(count: int, here: int, matter: Iterable[int], wide: Callable[[int], float], room: float) -> list[int]:
-    """The positions to show of so many: those that matter first, then their surroundings, while there is room.
+    """The positions to show: the relevant ones first, then their neighbours, while they fit.
 
     Args:
-        count: How many positions there are.
-        here: The one that looks.
-        matter: Those that it looks at.
-        wide: How much room a position takes.
-        room: How much there is; what matters is shown in any case.
+        count: The number of positions.
+        here: The position of the query.
+        matter: The relevant positions: those that the query attends to.
+        wide: The width of a position.
+        room: The width available; the query and the relevant positions are shown in any case.
     """
     matter = list(dict.fromkeys(matter))
-    wanted = dict.fromkeys([here, *matter[:MOST_ARCS]])
+    wanted = dict.fromkeys([here, *matter[:MAX_RELEVANT]])
     left = room - sum(map(wide, wanted))
     around = (d for distance in range(1, count + 1) for d in (-distance, distance))
     near = chain(

@@ -1,4 +1,4 @@
-"""Attention patterns: for each position, which positions a head chose, or what weights it gave."""
+"""SVG of attention patterns: for each query position, the chosen keys or the attention weights."""
 
 from __future__ import annotations
 
@@ -15,26 +15,26 @@ from softmachine.transformer.attention import Mask
 from softmachine.transformer.weights import Transformer
 
 MOST = 48
-"""So many positions a side are drawn: the last ones up to the one that is asked for."""
+"""The number of positions per side: the last ones up to the given one."""
 LARGE, SMALL = 16.0, 5.0
-"""The side of a square of one pattern, and of many."""
+"""The side of a square in a single pattern, and in one of many."""
 ACROSS = 720.0
-"""Patterns are put side by side up to this width."""
+"""The width of a row of patterns."""
 LEFT = 16.0
 UNSEEN = "#e6ecf3"
-"""Bluish, since weights are grey."""
+"""The colour of masked pairs: bluish, since weights are grey."""
 LONGEST = 12
 
 
 @dataclass(frozen=True)
 class Weights:
-    """The weights of one head, as shares of 1.
+    """The attention weights of one head.
 
     Args:
         name: The head.
-        layer: Its layer, as the board counts.
-        mask: Which positions it sees.
-        rows: For each position in view, the weights of those that have one.
+        layer: Its layer number in the architecture diagram.
+        mask: Its mask.
+        rows: For each query position in view, the non-zero weights by key.
     """
 
     name: str
@@ -44,12 +44,12 @@ class Weights:
 
 
 def attention_picture(inspection: Inspection, head: str | None = None, position: int = -1) -> Picture:
-    """What heads chose at every position up to one: a row a position, a column a position that it looks at.
+    """Draw the attention patterns up to a position: one row per query, one column per key.
 
     Args:
         inspection: The run.
         head: The name of a head; None for all of them, smaller.
-        position: The last position that is drawn; of a model that looks ahead, all are.
+        position: The last position that is drawn; of a bidirectional model, all are.
 
     Raises:
         UsageError: If there is no such head.
@@ -58,7 +58,7 @@ def attention_picture(inspection: Inspection, head: str | None = None, position:
         require_head(inspection.transformer, head)
     tokens, view = _view(inspection, inspection.index(position))
     found = [one for one in _weights(inspection, view, position) if head in (None, one.name)]
-    about = f"{cut(inspection.run.model.source.name)}: what {'all heads' if head is None else cut(head)} looked at"
+    about = f"{cut(inspection.run.model.source.name)}: attention of {'all heads' if head is None else cut(head)}"
     drawing = Drawing(about)
     drawing.text(LEFT, 24, about, bold=True)
     if head is not None and found:
@@ -69,7 +69,7 @@ def attention_picture(inspection: Inspection, head: str | None = None, position:
 
 
 def require_head(transformer: Transformer, head: str) -> None:
-    """See that there is a head of a name.
+    """Check that there is a head of a name.
 
     Raises:
         UsageError: If there is none.
@@ -80,7 +80,7 @@ def require_head(transformer: Transformer, head: str) -> None:
 
 
 def _view(inspection: Inspection, position: int) -> tuple[list[str], range]:
-    """The tokens of the context, and the positions of it in view."""
+    """The tokens of the context, and the range of positions in view."""
     contexts = inspection.contexts
     context = contexts.of(position)
     tokens = contexts.tokens(context)
@@ -89,7 +89,7 @@ def _view(inspection: Inspection, position: int) -> tuple[list[str], range]:
 
 
 def _weights(inspection: Inspection, view: range, position: int) -> list[Weights]:
-    """The weights of all heads; those of a loop in its last turn."""
+    """The weights of all heads; those of a loop in its last iteration."""
     found: dict[tuple[int, int], Weights] = {}
     if inspection.soft:
         offset = inspection.index(position) - view[-1] if not inspection.looks_ahead else 0
@@ -111,7 +111,7 @@ def _weights(inspection: Inspection, view: range, position: int) -> list[Weights
 
 
 def _large(drawing: Drawing, weights: Weights, tokens: list[str], view: range) -> None:
-    """One pattern with its tokens."""
+    """Draw one pattern with its tokens."""
     labels = [clipped(tokens[position], LONGEST) for position in view]
     edge = max(map(width_of, labels), default=0.0)
     left, top = LEFT + edge + 34, 44 + edge + 34
@@ -122,11 +122,11 @@ def _large(drawing: Drawing, weights: Weights, tokens: list[str], view: range) -
         drawing.text(left + middle, top - 34, label, turned=True)
         drawing.text(left + middle, top - 6, f"{position}", size=9, colour=SOFT, turned=True)
     _squares(drawing, weights, view, left, top, LARGE)
-    drawing.text(left, top + LARGE * len(view) + 16, "row: the position that looks; column: what it looks at", size=9)
+    drawing.text(left, top + LARGE * len(view) + 16, "row: query position; column: key position", size=9)
 
 
 def _many(drawing: Drawing, found: list[Weights], view: range) -> None:
-    """All patterns, side by side."""
+    """Draw all patterns, side by side."""
     side = SMALL * len(view)
     x, y = LEFT, 44.0
     for weights in found:
@@ -150,7 +150,7 @@ def _squares(drawing: Drawing, weights: Weights, view: range, left: float, top: 
 
 
 def _fill(weights: Weights, query: int, key: int) -> str:
-    """The colour of a square; none for paper."""
+    """The colour of a square; empty for white."""
     if not weights.mask.sees(key, query):
         return UNSEEN
     share = weights.rows[query].get(key, 0.0)
@@ -158,6 +158,6 @@ def _fill(weights: Weights, query: int, key: int) -> str:
 
 
 def _grey(share: float) -> str:
-    """The larger the weight, the darker."""
+    """The grey of a weight: larger weights are darker."""
     level = round(255 - 240 * min(share, 1.0) ** 0.5)
     return f"#{level:02x}{level:02x}{level:02x}"

@@ -1,4 +1,4 @@
-"""One step of a run as a picture: the tokens, who looked where, why, and what is on the tape or in the word."""
+"""SVG of one step of a run: tokens, attention arcs, a sentence per head, and the state of the source."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ from softmachine.support.text import clipped, cut
 
 LEFT = 16.0
 MOST_ARCS = 4
-"""So many positions a head has arcs to; of more, there is a bar above them."""
+"""The largest number of arcs of a head; more positions get a bar above them."""
 MOST_HEADS = 24
-"""So many heads are drawn."""
+"""The largest number of heads that are drawn."""
 LONGEST = 14
-"""So many letters of a token are shown."""
+"""The largest number of characters of a token."""
 COLUMNS_OF_TEXT = 110
 ROOM = 820.0
-"""So wide the tokens may be that are not all shown."""
+"""The width of the row of tokens; if they do not fit, some are left out."""
 DASHES = ("", "6 2", "2 2", "8 2 2 2")
 LINE = 1.4 * SIZE
-"""From one line of text to the next."""
+"""The line height."""
 
 
 def step_picture(inspection: Inspection, position: int = -1) -> Picture:
-    """What happened at a position: an arc from it to each position that a head chose, and a sentence a head."""
+    """Draw a position: an arc to each position that a head chose, and a sentence per head."""
     moment = inspection.at(position)
     heads = _last_turns(moment)
     drawing = Drawing(_title(inspection, moment))
@@ -58,13 +58,13 @@ def _title(inspection: Inspection, moment: Moment) -> str:
 
 
 def _last_turns(moment: Moment) -> list[HeadSight]:
-    """What heads saw; of a loop, in its last turn."""
+    """The activations of all heads; of a loop, in its last iteration."""
     last = {(head.stage.layer, head.index): head for head in moment.heads}
     return list(last.values())
 
 
 def _ceiling(heads: list[HeadSight], places: Places, here: int) -> float:
-    """How much room there has to be for arcs and bars."""
+    """The height of the arcs and bars."""
     arcs = [
         0.75 * _high(number, places[here].middle - places[chosen].middle)
         for number, head in enumerate(heads[:MOST_HEADS])
@@ -77,7 +77,7 @@ def _ceiling(heads: list[HeadSight], places: Places, here: int) -> float:
 
 @dataclass(frozen=True)
 class Place:
-    """Where a token is drawn: from the left, so wide, and whether some are left out before it."""
+    """The box of a token: its left edge and width, and whether tokens before it are left out."""
 
     left: float
     wide: float
@@ -85,7 +85,7 @@ class Place:
 
     @property
     def middle(self) -> float:
-        """Where arcs lead to."""
+        """The x coordinate at which arcs end."""
         return self.left + self.wide / 2
 
 
@@ -93,7 +93,7 @@ Places = dict[int, Place]
 
 
 def _places(moment: Moment, heads: list[HeadSight]) -> Places:
-    """Where tokens are drawn: all of them if there is room, else those that matter."""
+    """The boxes of the tokens: of all if they fit, else of the relevant ones."""
 
     def wide(position: int) -> float:
         return max(width_of(clipped(moment.tokens[position], LONGEST)), width_of(f"{position}", 9)) + 10
@@ -110,7 +110,7 @@ def _places(moment: Moment, heads: list[HeadSight]) -> Places:
 
 
 def _tokens(drawing: Drawing, moment: Moment, places: Places, floor: float) -> None:
-    """The tokens side by side, each with its position below."""
+    """Draw the tokens side by side, each with its position below."""
     for position, place in places.items():
         if place.after_gap:
             drawing.text(place.left - 14, floor + 14, "…", colour=SOFT)
@@ -123,7 +123,7 @@ def _tokens(drawing: Drawing, moment: Moment, places: Places, floor: float) -> N
 
 
 def _arcs(drawing: Drawing, head: HeadSight, number: int, places: Places, here: int, floor: float) -> None:
-    """From the position that looks to those that it chose; those of several heads side by side."""
+    """Draw arcs from the query to the chosen positions; those of several heads are offset."""
     colour, dash = _style(number)
     apart = 4 * (number % 5 - 2)
     for chosen in head.chosen:
@@ -135,14 +135,14 @@ def _arcs(drawing: Drawing, head: HeadSight, number: int, places: Places, here: 
             start, end = start - 8, start + 8
         drawing.path(_curve(start, end, floor, high), colour=colour, wide=1.5, dash=dash)
         drawing.path(f"M{end - 3:.1f} {floor - 7:.1f}l3 7l3 -7", colour=colour)
-        along = 0.35 + 0.06 * (number % 7)  # so that numbers do not stand on each other
+        along = 0.35 + 0.06 * (number % 7)  # so that numbers do not overlap
         x = start + (end - start) * along * along * (3 - 2 * along)
         y = floor - 3 * high * along * (1 - along)
         drawing.text(x, y - 3, f"{number + 1}", size=9, anchor="middle", colour=colour)
 
 
 def _high(number: int, far: float) -> float:
-    """How high the ends of an arc are drawn up; its own height is three quarters of that."""
+    """The height of the control points of an arc; the arc is three quarters as high."""
     return min(150.0, 30 + abs(far) / 3) + 6 * (number % 5)
 
 
@@ -152,7 +152,7 @@ def _curve(start: float, end: float, floor: float, high: float) -> str:
 
 
 def _bar(drawing: Drawing, head: HeadSight, number: int, places: Places, y: float) -> None:
-    """A bar above all positions that are chosen, where these are many."""
+    """Draw a bar above the chosen positions of a head that averages many."""
     colour, dash = _style(number)
     shown = [places[position].middle for position in head.chosen if position in places]
     for x in shown:
@@ -167,7 +167,7 @@ def _style(number: int) -> tuple[str, str]:
 
 
 def _legend(drawing: Drawing, inspection: Inspection, moment: Moment, heads: list[HeadSight], y: float) -> float:
-    """A sentence for each head, and what the logits say; where the next line may be."""
+    """Write a sentence for each head, and the output; returns the y coordinate of the next line."""
     for number, head in enumerate(heads[:MOST_HEADS]):
         colour, dash = _style(number)
         drawing.line(LEFT, y - 4, LEFT + 22, y - 4, colour=colour, wide=1.5, dash=dash)
@@ -178,16 +178,16 @@ def _legend(drawing: Drawing, inspection: Inspection, moment: Moment, heads: lis
     if len(heads) > MOST_HEADS:
         drawing.text(LEFT + 50, y, f"and {len(heads) - MOST_HEADS:,} more heads", colour=SOFT)
         y += LINE
-    said = moment.logits.said
-    if said is not None:
+    output = moment.logits.said
+    if output is not None:
         drawing.text(LEFT, y, "→", bold=True)
-        drawing.text(LEFT + 50, y, f"says {cut(said)}", bold=True)
+        drawing.text(LEFT + 50, y, f"emits {cut(output)}", bold=True)
         y += LINE
     return y
 
 
 def _object(drawing: Drawing, inspection: Inspection, moment: Moment, y: float) -> None:
-    """The tape, the counters, or the word with its values: as the trace has them, before and after a step."""
+    """Write the tape, the counters, or the word with its values, as in the trace, before and after the step."""
     trace = inspection.run.outcome.trace()
     if moment.step is not None:
         shown = list(islice(trace, max(moment.step - 1, 0), moment.step + 1))

@@ -1,4 +1,4 @@
-"""A few shapes of SVG, enough for pictures of text, lines and boxes; all text is escaped, and nothing is random."""
+"""SVG canvas with text, lines and boxes; all text is escaped, and the output is deterministic."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from softmachine.support.files import require_suffix, write
 from softmachine.support.text import printable
 
 SIZE = 12.0
-"""The height of letters, in pixels; on paper, points times 4/3."""
+"""The font size, in pixels (4/3 of points)."""
 INK, SOFT, FAINT, PAPER = "#111111", "#555555", "#dddddd", "#ffffff"
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#7a5c00", "#56b4e9", "#e69f00")
-"""Those of Okabe and Ito, which almost everybody can tell apart, the yellow ones darkened."""
+"""The colour-blind-safe palette of Okabe and Ito, with darker yellows."""
 MARGIN = 12.0
 _ADVANCE = 0.602
-"""The width of a letter of a monospaced font, as a share of its height."""
+"""The width of a character of a monospaced font, relative to the font size."""
 
 
 @dataclass(frozen=True)
 class Picture:
-    """A picture as the text of an SVG file; notebooks show it."""
+    """An SVG picture, which notebooks display."""
 
     svg: str
 
@@ -30,7 +30,7 @@ class Picture:
         """Write it to a new file, which ends in .svg.
 
         Raises:
-            UsageError: If it does not, there is something already, or it cannot be written.
+            UsageError: If the name has another suffix, the file exists, or it cannot be written.
         """
         require_suffix(Path(file), ".svg")
         write(Path(file), self.svg)
@@ -40,16 +40,16 @@ class Picture:
 
 
 def width_of(text: str, size: float = SIZE) -> float:
-    """How wide a text is: letters of East Asia take two columns."""
+    """The width of a text; East Asian wide characters take two columns."""
     return sum(2 if east_asian_width(letter) in "WF" else 1 for letter in printable(text)) * size * _ADVANCE
 
 
 @dataclass
 class Drawing:
-    """Shapes, one after the other.
+    """A list of shapes.
 
     Args:
-        title: What it shows, for people who cannot see it.
+        title: The accessible description of the picture.
     """
 
     title: str
@@ -69,7 +69,7 @@ class Drawing:
         bold: bool = False,
         turned: bool = False,
     ) -> None:
-        """A line of text on the base line y; turned, it goes upwards."""
+        """Add a line of text with base line y; ``turned`` rotates it upwards."""
         style = f' font-size="{_n(size)}"' if size != SIZE else ""
         style += f' text-anchor="{anchor}"' if anchor != "start" else ""
         style += f' fill="{colour}"' if colour != INK else ""
@@ -82,19 +82,19 @@ class Drawing:
     def line(
         self, x1: float, y1: float, x2: float, y2: float, *, colour: str = INK, wide: float = 1, dash: str = ""
     ) -> None:
-        """A straight line."""
+        """Add a straight line."""
         self.path(f"M{_n(x1)} {_n(y1)}L{_n(x2)} {_n(y2)}", colour=colour, wide=wide, dash=dash)
         self._reach(max(x1, x2), max(y1, y2))
 
     def path(self, steps: str, *, colour: str = INK, wide: float = 1, dash: str = "") -> None:
-        """A line along a path."""
+        """Add a path."""
         dashes = f' stroke-dasharray="{dash}"' if dash else ""
         self.shapes.append(f'<path d="{steps}" fill="none" stroke="{colour}" stroke-width="{_n(wide)}"{dashes}/>')
 
     def box(
         self, x: float, y: float, wide: float, high: float, *, fill: str = "none", colour: str = INK, edge: float = 1
     ) -> None:
-        """A rectangle."""
+        """Add a rectangle."""
         stroke = f' stroke="{colour}" stroke-width="{_n(edge)}"' if edge else ""
         self.shapes.append(
             f'<rect x="{_n(x)}" y="{_n(y)}" width="{_n(wide)}" height="{_n(high)}" fill="{fill}"{stroke}/>'
@@ -105,7 +105,7 @@ class Drawing:
         self.right, self.bottom = max(self.right, right), max(self.bottom, bottom)
 
     def picture(self) -> Picture:
-        """The whole, on white paper."""
+        """The picture, on a white background."""
         wide, high = _n(self.right + MARGIN), _n(self.bottom + MARGIN)
         fonts = "'DejaVu Sans Mono',Menlo,Consolas,monospace"
         size = f'width="{wide}" height="{high}" viewBox="0 0 {wide} {high}"'
@@ -121,10 +121,10 @@ class Drawing:
 
 
 def _text(text: str) -> str:
-    """A text whose blanks stay where they are: viewers would make one of several."""
+    """Escaped text with repeated spaces preserved, which viewers would collapse."""
     return escape(printable(text)).replace("  ", "\u00a0\u00a0").replace("\u00a0 ", "\u00a0\u00a0")
 
 
 def _n(number: float) -> str:
-    """A number in as few digits as a picture needs."""
+    """A number with at most one decimal."""
     return f"{number:.1f}".removesuffix(".0")

@@ -1,4 +1,4 @@
-// Pictures that are drawings: a circuit with live wires, a graph.
+// SVG pictures of circuits and graphs.
 
 const GATE_WIDTH = 58,
   GATE_HEIGHT = 26,
@@ -13,7 +13,7 @@ function wires(data, model, body, go) {
       el(
         'p',
         { class: 'quiet' },
-        `The circuit has ${many(data.wires.length, 'wire')}; pictures are drawn of up to ${MOST_WIRES}.`,
+        `The circuit has ${many(data.wires.length, 'wire')}; a picture is drawn for up to ${MOST_WIRES}.`,
       ),
     );
     return { title: 'circuit', show() {} };
@@ -33,7 +33,7 @@ function wires(data, model, body, go) {
     height,
     class: 'circuit',
     role: 'img',
-    'aria-label': 'the circuit; live wires are drawn thick',
+    'aria-label': 'the circuit; thick wires hold 1',
   });
   const lines = data.wires.map(([, , , , inputs], w) =>
     inputs.map((source) => {
@@ -69,8 +69,8 @@ function wires(data, model, body, go) {
     drawing.append(box);
     return box;
   });
-  const told = el('p', { class: 'state' });
-  body.append(told, drawing);
+  const status = el('p', { class: 'state' });
+  body.append(status, drawing);
   if (width < 1.6 * body.clientWidth) drawing.classList.add('fits');
   let last = -1;
   return {
@@ -83,13 +83,13 @@ function wires(data, model, body, go) {
       }
       last = w;
       if (w < 0) {
-        told.replaceChildren(el('span', { class: 'quiet' }, 'this position is an argument of a gate'));
+        status.replaceChildren(el('span', { class: 'quiet' }, 'this position is an argument of a gate'));
         return;
       }
       boxes[w].classList.add('now');
       lines[w].forEach((line) => line.classList.add('now'));
       const [label, kind, , held] = data.wires[w];
-      told.replaceChildren(
+      status.replaceChildren(
         'wire ',
         named(label, 24, { class: 'tag' }),
         el('span', { class: 'quiet' }, ` ${kind === 'input' ? 'an input' : `by ${kind}`}, holds ${held ? 1 : 0}`),
@@ -167,8 +167,8 @@ function network(data, model, body) {
     drawing.append(node);
     return node;
   });
-  const told = el('p', { class: 'state' });
-  body.append(told, drawing);
+  const status = el('p', { class: 'state' });
+  body.append(status, drawing);
   return {
     title: 'graph',
     show(position) {
@@ -198,12 +198,12 @@ function network(data, model, body) {
             ),
         ),
       );
-      told.replaceChildren(
+      status.replaceChildren(
         ...(spoken.length
           ? [
               'from ',
               named(data.vertices[from], 20, { class: 'tag' }),
-              ...(spoken.length > 2 ? [' over ', named(data.vertices[spoken[1]], 20, { class: 'tag' })] : []),
+              ...(spoken.length > 2 ? [' through ', named(data.vertices[spoken[1]], 20, { class: 'tag' })] : []),
               ' to ',
               named(data.vertices[to], 20, { class: 'tag' }),
               el('span', { class: 'quiet' }, reached.includes(to) ? ' – there is a path' : ' – there is no path'),
@@ -214,7 +214,7 @@ function network(data, model, body) {
   };
 }
 
-/** Bring a part of a box into view before the next frame, without moving the page. */
+/** Scroll a part of a box into view before the next frame, without scrolling the page. */
 function bring(box, part) {
   if (!part) return;
   requestAnimationFrame(() => {

@@ -1,4 +1,4 @@
-// The run in exact numbers: any coordinate at any position after any sublayer, computed when it is asked for.
+// Exact forward pass: any coordinate at any position after any sublayer, computed lazily and memoised.
 
 const FEW = 4;
 
@@ -77,7 +77,7 @@ class Exact {
     return high > low ? [low, high - low] : [];
   }
 
-  /** What head h retrieves at a position: the mean of the values. @param {number} l @param {number} h @param {number} k @param {number} p */
+  /** The vector that head h retrieves at a position: the mean of the values. @param {number} l @param {number} h @param {number} k @param {number} p */
   retrieved(l, h, k, p) {
     return kept(this.means, `${l} ${h} ${k}`, p, () => {
       const given = this.model.layers[l].values[h];
@@ -93,7 +93,7 @@ class Exact {
     });
   }
 
-  /** The sum of values from one key to another; of many by what has been summed up before. */
+  /** The sum of values over an interval of keys; long ones by prefix sums. */
   sum(l, h, k, low, high) {
     if (high - low <= FEW) {
       let sum = ZERO;
@@ -113,7 +113,7 @@ class Exact {
     return unembedding.bias.map((_, k) => this.applied(unembedding, k, stages - 1, p));
   }
 
-  /** What head h looks for at a position. @returns {Q[]} */
+  /** The query of head h at a position. @returns {Q[]} */
   query(l, h, p) {
     const { query } = this.model.layers[l].heads[h];
     return query.bias.map((_, k) => this.applied(query, k, 2 * l, p));
@@ -147,7 +147,7 @@ class Exact {
   }
 
   /** Every score of a head at a position: which keys have the largest, and which the next.
-   * Floats only sort out; whatever is close is compared exactly. @param {number} l @param {number} h @param {number} p */
+   * Floats only discard keys; close scores are compared exactly. @param {number} l @param {number} h @param {number} p */
   contest(l, h, p) {
     const head = this.model.layers[l].heads[h];
     const [low, high] = this.model.visible(head, p);
@@ -188,14 +188,14 @@ class Exact {
   }
 }
 
-/** The layer norm of a number and its negative: its sign. Of several it has a root, and floats are shown.
+/** The layer norm of a number and its negative: its sign. That of several has a square root, and needs floats.
  * @param {Q} value @param {number[]} group @returns {Q} */
 function signed(value, group) {
-  if (group.length > 1) throw new Error('the layer norm of several numbers is no rational number');
+  if (group.length > 1) throw new Error('the layer norm of several numbers is not a rational number');
   return value.n > 0n ? ONE : value.n < 0n ? { n: -1n, d: 1n } : ZERO;
 }
 
-/** The keys of the largest score among those that count. */
+/** The keys of the largest score among those that satisfy a predicate. */
 function largest(scores, low, doubt, at, counts) {
   let top = -Infinity;
   for (let k = 0; k < scores.length; k++) if (scores[k] > top && counts(low + k)) top = scores[k];

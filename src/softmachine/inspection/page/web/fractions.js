@@ -21,7 +21,7 @@ function ratio(n, d) {
   return { n: (sign * n) / common, d: (sign * d) / common };
 }
 
-/** A number of the data: an integer, or "n/d". @param {number|string} given @returns {Q} */
+/** Parse a number of the data: an integer, or "n/d". @param {number|string} given @returns {Q} */
 function fraction(given) {
   if (given === 0) return ZERO;
   if (given === 1) return ONE;
@@ -57,12 +57,12 @@ const real = (a) => Number(a.n) / Number(a.d);
 /** @param {Q} a */
 const exactly = (a) => (a.d === 1n ? `${a.n}` : `${a.n}/${a.d}`);
 
-/** What an object of the data has under a name; names may be any. @param {any} object @param {string} name */
+/** An own property of an object of the data; names may be arbitrary. @param {any} object @param {string} name */
 const own = (object, name) => (Object.hasOwn(object, name) ? object[name] : undefined);
 
-/** Integers from their differences. @param {[number, (number|string)[], number, (number|string)[]]} coded @returns {bigint[]} */
-function undifferenced([order, firsts, count, told]) {
-  const given = told.map(BigInt);
+/** Decode integers from their differences. @param {[number, (number|string)[], number, (number|string)[]]} coded @returns {bigint[]} */
+function undifferenced([order, firsts, count, differences]) {
+  const given = differences.map(BigInt);
   let values = count > given.length ? new Array(count).fill(given[0]) : given;
   for (let k = order - 1; k >= 0; k--) {
     let sum = BigInt(firsts[k]);

@@ -1,4 +1,4 @@
-// One head at one position: which keys it took and why, their scores, what it brings.
+// Panel of one head at one position: the keys that it chose and why, their scores, and its contribution.
 
 class HeadPanel {
   constructor(model, exact, go) {
@@ -22,7 +22,7 @@ class HeadPanel {
     const why = byId('why'),
       body = byId('head-body');
     if (!head) {
-      why.textContent = 'No head is there to be chosen.';
+      why.textContent = 'There is no head.';
       body.replaceChildren();
       return;
     }
@@ -30,7 +30,7 @@ class HeadPanel {
     why.replaceChildren(
       named(head.name, 60, { class: 'tag' }),
       ' ',
-      ...(shares ? this.softly(head, shares) : (this.told(state, head) ?? this.sentence(state, head, contest, keys))),
+      ...(shares ? this.softly(head, shares) : (this.explanation(state, head) ?? this.sentence(state, head, contest, keys))),
     );
     body.replaceChildren(
       ...(shares ? [this.sharesTable(shares)] : head.uniform || !contest ? [] : [this.table(state, contest, keys)]),
@@ -38,22 +38,22 @@ class HeadPanel {
     );
   }
 
-  /** Why these keys, in the words of the theorem; null where there are none. @param {State} state @param {Head} head */
-  told(state, head) {
+  /** The theorem's sentence about the head; null without sentences. @param {State} state @param {Head} head */
+  explanation(state, head) {
     const { sentences, layers } = this.model;
     if (!sentences) return null;
     const before = layers.slice(0, state.layer).reduce((sum, layer) => sum + layer.heads.length, 0);
     return [`${shown(sentences[state.position][before + state.head], 400)}.`];
   }
 
-  /** The same in the words of attention. */
+  /** The generic sentence about the head. */
   sentence(state, head, contest, keys) {
     const count = keys.reduce((sum, item, k) => (k % 2 ? sum + item : sum), 0) + (head.uniform ? this.model.first : 0);
     if (this.model.layers[state.layer].choices[state.head]?.[state.position] === null)
-      return ['averages more keys than this page tells.'];
+      return ['averages more keys than this page contains.'];
     if (this.model.first && !head.uniform && keys[0] < 0)
-      return ['chooses position ', this.at(keys[0]), ', before those that this page has.'];
-    if (!count) return [`sees nothing from here (${head.mask}), and brings zeros.`];
+      return ['chooses position ', this.at(keys[0]), ', which is before the first one on this page.'];
+    if (!count) return [`sees no position from here (${head.mask}), and adds zeros.`];
     if (head.uniform)
       return [
         `takes the mean of ${count === 1 ? 'the one position' : `all ${many(count, 'position')}`} that it sees (${head.mask}).`,
@@ -96,7 +96,7 @@ class HeadPanel {
 
   softly(head, shares) {
     const most = shares.weights.reduce((best, weight, k) => (weight > shares.weights[best] ? k : best), 0);
-    if (!shares.weights.length) return [`sees nothing from here (${head.mask}).`];
+    if (!shares.weights.length) return [`sees no position from here (${head.mask}).`];
     return [
       'puts ',
       el('b', {}, percent(shares.weights[most])),
@@ -143,8 +143,8 @@ class HeadPanel {
     return keyTable('weight', lines);
   }
 
-  /** A key: where it is, its token, a bar of so many percent, and its number, in full and for people. */
-  row(j, chosen, width, full, said) {
+  /** The row of a key: its position, its token, a bar of a width in percent, and its number, in full and in short. */
+  row(j, chosen, width, full, brief) {
     const bar = el('span');
     bar.style.width = `${width}%`;
     return el(
@@ -153,11 +153,11 @@ class HeadPanel {
       el('td', {}, this.at(j)),
       el('td', {}, named(this.model.vocabulary[this.model.tokens[j]], 16)),
       el('td', { class: 'share' }, bar),
-      el('td', { title: full }, said),
+      el('td', { title: full }, brief),
     );
   }
 
-  /** What the head adds to the residual stream here. */
+  /** The contribution of the head to the residual stream here. */
   brings(state, head, seen) {
     const l = state.layer,
       stage = 2 * l + 1,
@@ -176,7 +176,7 @@ class HeadPanel {
           el('span', { title: whole(value) }, named(this.model.coordinates[c], 32), ' = ', el('b', {}, short(value))),
         );
     });
-    const told = added.slice(0, 16);
+    const first = added.slice(0, 16);
     const checks =
       seen.contest && !head.uniform && !seen.shares
         ? [
@@ -185,7 +185,7 @@ class HeadPanel {
               { class: `brings ${seen.agrees ? 'good' : 'problem'}` },
               seen.agrees
                 ? `✓ ${many(Math.max(seen.contest.high - seen.contest.low, 0), 'score')} computed here${this.model.first ? ', of the keys on this page' : ''}; the engine chose the same`
-                : 'the engine chose other keys than these scores say',
+                : 'the engine chose other keys than those with the largest score',
             ),
           ]
         : [];
@@ -193,8 +193,8 @@ class HeadPanel {
       el(
         'p',
         { class: 'brings' },
-        el('span', { class: 'quiet' }, seen.brings ? 'after all heads of the layer:' : 'it brings'),
-        ...(told.length ? told : ['zeros']),
+        el('span', { class: 'quiet' }, seen.brings ? 'all heads of the layer add' : 'adds'),
+        ...(first.length ? first : ['zeros']),
         ...(added.length > 16 ? [el('span', { class: 'quiet' }, `and ${added.length - 16} more`)] : []),
       ),
       ...checks,
@@ -202,14 +202,14 @@ class HeadPanel {
   }
 }
 
-/** Keys, a row each; what their numbers are stands above the last column. @param {string} title @param {any[]} lines */
+/** A table with a row per key; the title heads the last column. @param {string} title @param {any[]} lines */
 function keyTable(title, lines) {
   const bar = el('span', { class: 'visually-hidden' }, 'bar');
   const titles = ['key', 'token', bar, title].map((each) => el('th', { scope: 'col' }, each));
   return el('table', { class: 'scores' }, el('thead', {}, el('tr', {}, ...titles)), el('tbody', {}, ...lines));
 }
 
-/** A share; what is left of a whole is not rounded away. @param {number} share */
+/** A weight in percent; a weight below 1 is not rounded to 100 %. @param {number} share */
 function percent(share) {
   if (share > 0.9995) return share === 1 ? '100 %' : 'nearly 100 %';
   return `${(100 * share).toPrecision(share < 0.001 ? 2 : 3)} %`;

@@ -1,4 +1,4 @@
-// The logits: what is said next, by how much.
+// Panel of the logits: the next token and its margin.
 
 /** The difference of two numbers of one kind. @param {any} a @param {any} b @returns {Q|number} */
 const difference = (a, b) => (typeof a === 'number' ? a - b : minus(a, b));
@@ -6,8 +6,8 @@ const difference = (a, b) => (typeof a === 'number' ? a - b : minus(a, b));
 class LogitsPanel {
   constructor(model, data) {
     this.model = model;
-    this.said = data.context.said;
-    this.heard = new Set(data.context.heard);
+    this.emitted = data.context.said;
+    this.constrained = new Set(data.context.heard);
     this.decodes = data.context.decodes;
   }
 
@@ -23,9 +23,9 @@ class LogitsPanel {
     const [first, second] = order,
       outputs = this.model.outputs,
       body = byId('logits-body'),
-      told = byId('logits-told');
-    const said = this.said[state.position],
-      heard = this.heard.has(state.position);
+      summary = byId('logits-told');
+    const emitted = this.emitted[state.position],
+      constrained = this.constrained.has(state.position);
     const margin = second === undefined ? null : difference(logits[first], logits[second]);
     const parts = [this.decodes ? 'next: ' : 'answer: ', named(outputs[first], 24, { class: 'tag' })];
     if (margin !== null)
@@ -35,17 +35,17 @@ class LogitsPanel {
         ' over ',
         named(outputs[second], 24),
       );
-    if (!heard)
+    if (!constrained)
       parts.push(
         el(
           'span',
           { class: 'quiet' },
-          this.decodes ? ' – nobody listens while the prompt is read' : ' – nobody asks at this position',
+          this.decodes ? ' – ignored: this is a position of the prompt' : ' – ignored: any answer is allowed here',
         ),
       );
-    else if (said !== '' && said !== outputs[first])
-      parts.push(el('span', { class: 'problem' }, ` – but the run says ${shown(said, 24)}`));
-    told.replaceChildren(...parts);
+    else if (emitted !== '' && emitted !== outputs[first])
+      parts.push(el('span', { class: 'problem' }, ` – but the run has ${shown(emitted, 24)}`));
+    summary.replaceChildren(...parts);
     const top = value(logits[first]),
       low = Math.min(value(logits[order[Math.min(order.length, 6) - 1]]), 0);
     body.replaceChildren(

@@ -1,4 +1,4 @@
-// The weights as they are computed with: loops unrolled into layers, and who writes each coordinate where.
+// The transformer with loops unrolled into layers, and an index of the sublayers that write each coordinate.
 
 /** @typedef {[number, Q][]} Row  Columns and values. */
 /** @typedef {{rows: Row[], bias: Q[]}} Affine */
@@ -21,16 +21,16 @@ function sparse(flat) {
 /** @param {any} coded @returns {Affine} */
 const affine = ([rows, bias]) => ({ rows: rows.map(sparse), bias: bias.map(fraction) });
 
-/** Runs of keys for every position: single keys are told by their distance from the last one.
+/** Decode the keys of every position as intervals; a single key is the difference from the last one.
  * @param {(number|number[]|null)[]|null} coded @param {number} first @returns {(number[]|null)[]|null} */
 function decoded(coded, first) {
   if (!coded) return null;
   let last = 0;
-  return coded.map((told) => {
-    if (told === null) return null;
-    const runs = typeof told === 'number' ? [last + told, 1] : told;
+  return coded.map((item) => {
+    if (item === null) return null;
+    const runs = typeof item === 'number' ? [last + item, 1] : item;
     if (runs.length) last = runs[0];
-    return first ? runs.map((item, k) => (k % 2 ? item : item - first)) : runs;
+    return first ? runs.map((end, k) => (k % 2 ? end : end - first)) : runs;
   });
 }
 
@@ -44,11 +44,11 @@ class Model {
     this.vocabulary = /** @type {string[]} */ (data.vocabulary);
     this.tokens = /** @type {number[]} */ (context.tokens);
     this.count = this.tokens.length;
-    /** The first position that is shown; inside, places count from 0. */
+    /** The first position that is shown; internally, positions count from 0. */
     this.first = /** @type {number} */ (context.first);
     this.sentences = /** @type {string[][]|null} */ (context.sentences);
     this.exact = /** @type {boolean} */ (weights.exact);
-    /** Whether several numbers are normalised together, over a root. */
+    /** Whether a layer norm of several numbers takes a square root. */
     this.rooted = /** @type {boolean} */ (weights.rooted);
     this.width = this.coordinates.length;
     this.embedding = weights.embedding.map((/** @type {any} */ row) => new Map(sparse(row)));
@@ -57,7 +57,7 @@ class Model {
         d = undifferenced(under);
       return n.map((value, i) => ({ n: value, d: d[i] }));
     });
-    /** @type {Map<number, [number, Q][]>} which features each coordinate gets */
+    /** @type {Map<number, [number, Q][]>} the features in each coordinate */
     this.featured = new Map();
     weights.positions.map(sparse).forEach((row, f) => {
       for (const [c, w] of row) this.featured.set(c, [...(this.featured.get(c) ?? []), [f, w]]);
@@ -68,7 +68,7 @@ class Model {
     this.writes = written(this);
   }
 
-  /** The keys that a head sees from a position, as a range. @param {Head} head @param {number} p @returns {[number, number]} */
+  /** The visible keys of a head at a position, as a range. @param {Head} head @param {number} p @returns {[number, number]} */
   visible(head, p) {
     const [low, high] = this.seen(head, p);
     return [low, Math.max(low, high)];
@@ -99,7 +99,7 @@ function unrolled(blocks, choices, first) {
     const parts = block.layers.map((/** @type {any} */ layer) => prepared(layer, ++number));
     for (let turn = 0; turn < block.turns; turn++) {
       parts.forEach((part, depth) => {
-        const told = choices[layers.length] ?? [];
+        const choice = choices[layers.length] ?? [];
         layers.push({
           ...part,
           block: b,
@@ -107,8 +107,8 @@ function unrolled(blocks, choices, first) {
           turns: block.turns,
           name: block.name,
           depth,
-          choices: part.heads.map((_, h) => decoded(told[h]?.keys ?? null, first)),
-          values: part.heads.map((_, h) => told[h]?.values ?? null),
+          choices: part.heads.map((_, h) => decoded(choice[h]?.keys ?? null, first)),
+          values: part.heads.map((_, h) => choice[h]?.values ?? null),
         });
       });
     }
@@ -149,7 +149,7 @@ function prepared(layer, number) {
   return { heads, forward, number, attended, forwarded };
 }
 
-/** For every stage and coordinate, the last stage up to there that writes it. @param {Model} model @returns {Int32Array} */
+/** For every stage and coordinate, the last stage up to this one that writes it. @param {Model} model @returns {Int32Array} */
 function written(model) {
   const { width, stages, layers } = model;
   const table = new Int32Array(width * stages);

@@ -1,4 +1,4 @@
-// The page: what is chosen, how that changes, and who shows it.
+// The page: its state, the controls that change it, and the panels that show it.
 
 const PLAY = 420;
 
@@ -7,7 +7,7 @@ class Page {
     this.data = data;
     this.model = new Model(data);
     this.exact = new Exact(this.model);
-    /** Where the model begins to speak. */
+    /** The first position with an output. */
     this.begin = data.context.decodes ? Math.max(data.context.given - 1 - this.model.first, 0) : 0;
     this.steps = /** @type {(number|null)[]} */ (data.context.steps);
     const go = (position) => this.choose({ position });
@@ -166,7 +166,7 @@ class Page {
     button.setAttribute('aria-label', this.playing ? 'pause' : 'play');
   }
 
-  /** Go to a step by its number, or to the next token that has a text in it. @param {string} text */
+  /** Go to a step by its number, or to the next token that contains a text. @param {string} text */
   seek(text) {
     const wanted = text.trim(),
       place = this.place(wanted.replaceAll(',', ''));
@@ -177,12 +177,12 @@ class Page {
       const p = (this.state.position + k) % count;
       if (vocabulary[tokens[p]].includes(wanted)) return this.choose({ position: p });
     }
-    byId('seek').setCustomValidity('no token has that in it');
+    byId('seek').setCustomValidity('no token contains this text');
     byId('seek').reportValidity();
     return undefined;
   }
 
-  /** The place of a step like "12", or of a position like "@30"; null if it is neither. @param {string} text */
+  /** The index of a step like "12", or of a position like "@30"; null if the text is neither. @param {string} text */
   place(text) {
     const [, at, number] = /^(@?)(\d{1,15})$/.exec(text) ?? [];
     if (number === undefined) return null;
@@ -193,14 +193,14 @@ class Page {
     return Math.max(0, Math.min(this.model.count - 1, Number(number) - this.model.first));
   }
 
-  /** How a place is called. @param {number} p */
+  /** The name of a position in the address. @param {number} p */
   called(p) {
     return this.data.context.decodes
       ? String(this.steps[p] ?? `@${p + this.model.first}`)
       : String(p + this.model.first);
   }
 
-  /** What the address says. */
+  /** Set the state from the address. */
   read() {
     const given = new URLSearchParams(location.hash.slice(1)),
       { layers } = this.model;
@@ -229,11 +229,11 @@ class Page {
     try {
       history.replaceState(null, '', `#${this.address()}`);
     } catch {
-      // in a sandboxed frame there is no history
+      // a sandboxed frame has no history
     }
   }
 
-  /** What the chosen head sees here. */
+  /** Attention of the chosen head here. */
   seen(pass) {
     const { layer, head, position } = this.state,
       chosen = this.chosen;
@@ -244,7 +244,7 @@ class Page {
       return { keys: [], contest: null, shares: pass.shares, brings: (c) => after[c] - before[c] };
     }
     const keys = this.exact.keys(layer, head, position);
-    // Keys that are not on the page cannot be compared.
+    // Scores of keys that are not on the page cannot be computed.
     const contest =
       chosen.uniform || keys[0] < 0 || (this.model.first && !keys.length)
         ? null
@@ -280,20 +280,20 @@ class Page {
       { model, data } = this,
       step = this.steps[position] ?? null;
     const token = model.vocabulary[model.tokens[position]],
-      said = data.context.said[position];
+      emitted = data.context.said[position];
     byId('where').replaceChildren(
       step === null ? '' : `step ${step.toLocaleString('en')} · `,
       `position ${(position + model.first).toLocaleString('en')}${model.first ? '' : ` of ${model.count.toLocaleString('en')}`}: reads `,
       named(token, 20, { class: 'tag' }),
-      ...(said !== '' && position >= this.begin
-        ? [data.context.decodes ? ', says ' : ', answers ', named(said, 20, { class: 'tag warm' })]
+      ...(emitted !== '' && position >= this.begin
+        ? [data.context.decodes ? ', emits ' : ', answers ', named(emitted, 20, { class: 'tag warm' })]
         : []),
     );
     byId('told').textContent = byId('where').textContent;
   }
 }
 
-/** Whether the keys that the engine chose are those of the largest score. @param {Head} head @param {any} contest @param {number[]} keys */
+/** Whether the engine chose the keys with the largest score. @param {Head} head @param {any} contest @param {number[]} keys */
 function agrees(head, contest, keys) {
   const { tied } = contest;
   const wanted = !tied.length
@@ -320,7 +320,7 @@ async function unpacked() {
 unpacked()
   .then((data) => {
     const page = new Page(data);
-    // For whoever wants to compute along, in the console.
+    // For use in the console.
     Object.assign(window, {
       softmachine: {
         page,

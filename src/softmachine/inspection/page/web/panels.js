@@ -1,6 +1,6 @@
-// The panels that say where we are: header, source, board, guided steps. Each is made once, and shown at every step.
+// Header, and the panels of source, architecture and guided steps. Each is built once, and updated at every step.
 
-/** What the page is showing. @typedef {{position: number, layer: number, head: number, guide: number, sharpness: number|null}} State */
+/** The state of the page. @typedef {{position: number, layer: number, head: number, guide: number, sharpness: number|null}} State */
 
 /** @param {any} data */
 function header(data, model) {
@@ -9,7 +9,7 @@ function header(data, model) {
   byId('on').replaceChildren(
     'on ',
     about.input ? named(about.input, 120) : 'the empty word',
-    about.output ? ' leaves ' : '',
+    about.output ? ' gives ' : '',
     about.output ? named(about.output, 80) : '',
   );
   const verdict = byId('verdict');
@@ -26,10 +26,10 @@ function header(data, model) {
       'numbers',
       [
         model.exact
-          ? 'all numbers on this page are exact; it computes them itself, from the weights in it'
+          ? 'all numbers on this page are exact; it computes them from the weights that it contains'
           : model.rooted
-            ? 'a layer norm of several numbers is no rational number: this page computes it in floating point'
-            : 'softmax of different scores is no rational number: this page computes it in floating point',
+            ? 'a layer norm of several numbers is not rational: this page computes it in floating point'
+            : 'softmax of different scores is not rational: this page computes it in floating point',
       ],
     ],
   ];
@@ -45,7 +45,7 @@ function header(data, model) {
     .join('; ');
   if (window_) byId('on').append(' ', el('span', { class: 'window' }, `– ${window_}`));
   byId('footer').textContent =
-    `Made by softmachine. One file, no requests. ← → step, space plays, / seeks, click a token or a head.`;
+    `Made by softmachine: one file, no network requests. Keys: ← → step, space plays, / searches; or click a token or a head.`;
 }
 
 class SourcePanel {
@@ -114,13 +114,13 @@ class BoardPanel {
       );
     });
     if (!model.layers.length)
-      body.append(el('p', { class: 'quiet' }, 'There are no layers: the embedding says it all.'));
+      body.append(el('p', { class: 'quiet' }, 'There are no layers: logits are computed from the embedding.'));
   }
 
   loops(body, layer, box, choose) {
     if (box.dataset.block === String(layer.block)) return box;
-    const told = el('span', {}, '1');
-    this.turns.set(layer.block, { told, turn: 0, count: layer.turns });
+    const label = el('span', {}, '1');
+    this.turns.set(layer.block, { label, turn: 0, count: layer.turns });
     const turn = (by) => {
       const now = this.turns.get(layer.block);
       now.turn = Math.max(0, Math.min(now.count - 1, now.turn + by));
@@ -132,14 +132,14 @@ class BoardPanel {
       el(
         'p',
         {},
-        el('span', {}, 'loop ', named(layer.name, 40), `, ${many(layer.turns, 'turn')}`),
+        el('span', {}, 'loop ', named(layer.name, 40), `, ${many(layer.turns, 'iteration')}`),
         el(
           'span',
           { class: 'turns' },
-          el('button', { 'aria-label': 'turn before', onclick: () => turn(-1) }, '‹'),
-          'turn ',
-          told,
-          el('button', { 'aria-label': 'turn after', onclick: () => turn(1) }, '›'),
+          el('button', { 'aria-label': 'previous iteration', onclick: () => turn(-1) }, '‹'),
+          'iteration ',
+          label,
+          el('button', { 'aria-label': 'next iteration', onclick: () => turn(1) }, '›'),
         ),
       ),
     );
@@ -147,7 +147,7 @@ class BoardPanel {
     return made;
   }
 
-  /** The layer of the turn that is looked at. @param {number} first */
+  /** The layer in the selected iteration of its loop. @param {number} first */
   turned(first) {
     const { block, number } = this.model.layers[first];
     const turn = this.turns.get(block)?.turn ?? 0;
@@ -158,7 +158,7 @@ class BoardPanel {
   show(state, head, shows) {
     const layer = this.model.layers[state.layer];
     if (layer && this.turns.has(layer.block)) this.turns.get(layer.block).turn = layer.turn;
-    for (const { told, turn } of this.turns.values()) told.textContent = String(turn + 1);
+    for (const { label, turn } of this.turns.values()) label.textContent = String(turn + 1);
     for (const [id, { chip, names }] of this.chips) {
       if (!id.endsWith('f')) chip.setAttribute('aria-pressed', String(head?.id === id));
       chip.classList.toggle(
@@ -169,7 +169,7 @@ class BoardPanel {
   }
 }
 
-/** Whether a name is among those that a guide shows; "…" at the end stands for all that begin so. */
+/** Whether a guided step shows a name; "…" at the end matches every name with this prefix. */
 const meant = (one, shows) =>
   shows.some((wanted) =>
     wanted.endsWith('…') ? one.startsWith(wanted.slice(0, -1)) : one === wanted || one.startsWith(`${wanted}[`),

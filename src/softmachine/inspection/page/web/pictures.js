@@ -1,13 +1,13 @@
-// The run in the terms of its source: tapes, counters, a word with values, a circuit, a graph.
+// Pictures of the source's state: tapes, counters, a word with values, a circuit, a graph.
 
-/** What shows a position. @typedef {{title: string, show: (position: number) => void}} Picture */
+/** A picture that shows a position. @typedef {{title: string, show: (position: number) => void}} Picture */
 
 /** @param {any} scene @param {Model} model @param {any} body @param {(position: number) => void} go @returns {Picture} */
 function picture(scene, model, body, go) {
   const made = scene.picture && { tapes, counters, rows, wires, network }[scene.picture.kind];
   if (!made) {
-    body.append(el('p', { class: 'quiet' }, 'There is no picture of this run but its tokens.'));
-    return { title: 'object', show() {} };
+    body.append(el('p', { class: 'quiet' }, 'There is no picture of this run.'));
+    return { title: 'picture', show() {} };
   }
   return made(scene.picture, model, body, go);
 }
@@ -15,7 +15,7 @@ function picture(scene, model, body, go) {
 const CELLS = 25;
 const EVERY = 256;
 
-/** What happened up to each position, from the nearest that was kept. */
+/** The state at each position, replayed from the nearest stored one. */
 class Story {
   /** @param {any} start @param {Model} model @param {(state: any, token: string) => void} apply @param {(state: any) => any} copy */
   constructor(start, model, apply, copy) {
@@ -72,7 +72,7 @@ function tapes(data, model, body) {
   const state = el('p', { class: 'state' });
   const rows = data.heads.map(() => el('div', { class: 'tape' }));
   body.append(state, ...rows);
-  /** Where the view of each tape begins: it stands still until the head leaves it. */
+  /** The first visible cell of each tape: it changes only when the head leaves the view. */
   const lefts = data.heads.map(() => null);
   let room = CELLS,
     last = -1;

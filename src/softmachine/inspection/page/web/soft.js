@@ -1,4 +1,4 @@
-// The same run with softmax in floating point: all positions at once, at any scale.
+// Forward pass with softmax in floating point: all positions at once, at any scale.
 
 class Soft {
   /** @param {Model} model @param {any} settings */
@@ -28,7 +28,7 @@ class Soft {
           norms: layer.forward.norms,
         });
       }
-      // A model that is not exact keeps the keys that its hard heads chose.
+      // In a model that is not exact, hard heads keep the keys that the engine chose.
       const { heads, ...forward } = made.get(layer.number);
       const chosen = (/** @type {any} */ part, /** @type {number} */ h) =>
         settings.own && part.head.hard ? layer.choices[h] : null;
@@ -50,14 +50,14 @@ class Soft {
     return stream;
   }
 
-  /** The inverse temperature of a head at a position, at a sharpness. */
+  /** The inverse temperature of a head at a position, for a sharpness. */
   scale(head, p, sharpness) {
     const scale = this.settings.own ? head.scale : (own(this.settings.scales, head.name) ?? 1);
     return sharpness * (Array.isArray(scale) ? scale[p] : scale);
   }
 
-  /** One pass over all positions: what is decided at each.
-   * @param {number} sharpness @param {((stage: number, stream: Float64Array) => void)} see Is shown the stream after every stage. */
+  /** One pass over all positions: the output at each.
+   * @param {number} sharpness @param {((stage: number, stream: Float64Array) => void)} see Called with the stream after every stage. */
   pass(sharpness, see = () => {}) {
     const { width, count } = this.model;
     const stream = this.embedded.slice();
@@ -78,7 +78,7 @@ class Soft {
     return { sharpness, decisions };
   }
 
-  /** What there is to see at a position, and of one head there; the pass is kept, as long as the sharpness is the same.
+  /** The activations at a position, with the weights of one head; the pass is cached per sharpness.
    * @param {number} sharpness @param {State} state */
   moment(sharpness, { position, layer, head }) {
     const { width, stages } = this.model;
@@ -105,7 +105,7 @@ class Soft {
     return { low, weights: Array.from(weights.subarray(low, high), (weight) => weight / total) };
   }
 
-  /** Put exp(scale · score), up to a factor, where the weights of the visible keys belong; and say what they add up to. */
+  /** Write exp(scale · score), up to a factor, to the weights of the visible keys; returns their sum. */
   weigh({ head, query, biases, chosen }, keys, stream, p, sharpness, weights) {
     const [low, high] = this.model.visible(head, p);
     if (chosen) {
@@ -114,13 +114,13 @@ class Soft {
       for (let r = 0; r < runs.length; r += 2) weights.fill(1, runs[r], runs[r] + runs[r + 1]);
       return { low, high, total: runs.reduce((sum, item, k) => (k % 2 ? sum + item : sum), 0) };
     }
-    const asked = apply(query, stream, p * this.model.width),
+    const queried = apply(query, stream, p * this.model.width),
       scale = head.uniform ? 1 : this.scale(head, p, sharpness);
     let top = -Infinity,
       total = 0;
     for (let j = low; j < high; j++) {
       let score = biases ? biases[p][j] : 0;
-      for (let k = 0; k < asked.length; k++) score += asked[k] * keys[j][k];
+      for (let k = 0; k < queried.length; k++) score += queried[k] * keys[j][k];
       weights[j] = score * scale;
       if (weights[j] > top) top = weights[j];
     }
@@ -157,7 +157,7 @@ class Soft {
     for (let p = 0; p < count; p++) {
       const units = apply(first, stream, p * width),
         normal = norms.map((group) => normalised(group.map((u) => units[u])));
-      // A step at exactly 0 is 1, and what is 0 exactly may be a little less in floating point.
+      // A step at exactly 0 is 1, and an exact 0 may be slightly negative in floating point.
       for (let u = 0; u < units.length; u++)
         units[u] = steps.has(u) ? Number(units[u] >= -1e-12) : Math.max(units[u], 0);
       norms.forEach((group, k) => group.forEach((u, place) => (units[u] = normal[k][place])));
@@ -170,14 +170,14 @@ class Soft {
   }
 }
 
-/** Numbers over the root of the mean of their squares; what is 0 exactly may be a little more in floating point.
+/** Numbers divided by their root mean square; an exact 0 may be slightly positive in floating point.
  * @param {number[]} numbers */
 function normalised(numbers) {
   const root = Math.sqrt(numbers.reduce((sum, x) => sum + x * x, 0) / numbers.length);
   return numbers.map((x) => (root > 1e-12 ? x / root : 0));
 }
 
-/** An affine map of the numbers that begin at an offset. */
+/** Apply an affine map to the numbers at an offset. */
 function apply({ rows, bias }, numbers, offset) {
   const result = new Float64Array(bias.length);
   for (let k = 0; k < bias.length; k++) {

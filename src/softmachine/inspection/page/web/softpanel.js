@@ -1,4 +1,4 @@
-// Softmax in place of hard attention, at any sharpness: which decisions it breaks, and from where on it is proven not to.
+// Panel of soft attention at any sharpness: which decisions it breaks, and the sharpness that is certified.
 
 const GRID = 40,
   SPAN = 64;
@@ -16,8 +16,8 @@ class SoftPanel {
     }
     this.soft = new Soft(model, data.soft);
     if (data.soft.still) {
-      this.told = el('p', { id: 'soft-told' });
-      body.append(this.told);
+      this.summary = el('p', { id: 'soft-told' });
+      body.append(this.summary);
       return;
     }
     this.certified = data.soft.own ? (data.soft.certified === null ? null : 1) : data.soft.sharpness;
@@ -37,7 +37,7 @@ class SoftPanel {
     });
     this.on = el('input', { type: 'checkbox', id: 'softly', onchange: () => this.moved() });
     this.on.checked = !model.exact;
-    this.told = el('p', { id: 'soft-told' });
+    this.summary = el('p', { id: 'soft-told' });
     this.found = el('p', { id: 'breaks' });
     this.chart = svg('svg', {
       viewBox: '0 0 600 118',
@@ -52,8 +52,8 @@ class SoftPanel {
         'div',
         { class: 'sharp' },
         ...note,
-        ...(model.exact ? [el('label', { class: 'check' }, this.on, ' attend softly, with softmax')] : []),
-        this.told,
+        ...(model.exact ? [el('label', { class: 'check' }, this.on, ' soft attention (softmax)')] : []),
+        this.summary,
         this.slider,
         this.chart,
         this.found,
@@ -82,7 +82,7 @@ class SoftPanel {
     this.choose(this.value);
   }
 
-  /** Look for decisions that break, from sharp to soft, a pass at a time; the page goes on meanwhile. */
+  /** Search for decisions that break, from sharp to soft, in the background. */
   search() {
     let k = GRID;
     const step = () => {
@@ -94,17 +94,19 @@ class SoftPanel {
     setTimeout(step, 30);
   }
 
-  /** The positions at which soft attention says something else. @param {number} sharpness @returns {number[]} */
+  /** The positions at which soft attention gives another output. @param {number} sharpness @returns {number[]} */
   broken(sharpness) {
     return this.wrongly(this.soft.pass(sharpness));
   }
 
   wrongly({ decisions }) {
-    const { said, heard } = this.data.context;
-    return heard.filter((p) => p < this.model.count && said[p] !== '' && this.model.outputs[decisions[p]] !== said[p]);
+    const { said: emitted, heard: constrained } = this.data.context;
+    return constrained.filter(
+      (p) => p < this.model.count && emitted[p] !== '' && this.model.outputs[decisions[p]] !== emitted[p],
+    );
   }
 
-  /** The largest sharpness on the grid at which a decision was found to break. */
+  /** The largest sharpness on the grid at which a decision breaks. */
   get breaks() {
     for (let k = GRID; k >= 0; k--) if (this.wrong[k]) return this.sharp(k / GRID);
     return null;
@@ -168,7 +170,7 @@ class SoftPanel {
       tried = this.wrong.filter((count) => count !== null).length,
       done = tried === this.wrong.length,
       certified = this.certified
-        ? ` The certificate asks for ${floating(this.certified)} ${unit} and covers every input up to n = ${this.settings.certified}; this is one run.`
+        ? ` The certificate requires ${floating(this.certified)} ${unit} and covers every input up to n = ${this.settings.certified}; this is one run.`
         : '';
     this.found.replaceChildren(
       found === null
@@ -184,14 +186,14 @@ class SoftPanel {
     this.found.dataset.done = String(done);
   }
 
-  /** Hard attention, and a layer norm that has a root. @param {State} state */
+  /** Hard attention with a layer norm that has a square root. @param {State} state */
   floats(state) {
     const pass = this.soft.moment(1, state),
       broken = this.wrongly(pass);
-    this.told.replaceChildren(
-      'Attention is hard, at the keys that the engine chose; a layer norm of several numbers has a root, and is computed in floating point: ',
+    this.summary.replaceChildren(
+      'Attention is hard, with the keys that the engine chose; the layer norm of several numbers is computed in floating point: ',
       broken.length
-        ? el('span', { class: 'problem' }, `position ${broken[0] + this.model.first} says something else.`)
+        ? el('span', { class: 'problem' }, `position ${broken[0] + this.model.first} has another output.`)
         : el('span', { class: 'good' }, 'every decision is right.'),
     );
     return pass;
@@ -205,7 +207,7 @@ class SoftPanel {
     if (sharpness !== this.drawn) this.draw();
     this.drawn = sharpness;
     if (sharpness === null) {
-      this.told.textContent = 'Hard attention: all weight on the keys of maximal score.';
+      this.summary.textContent = 'Hard attention: all weight on the keys of maximal score.';
       return null;
     }
     const pass = this.soft.moment(sharpness, state),
@@ -215,7 +217,7 @@ class SoftPanel {
       : this.settings.sharpness
         ? `scale ${floating(sharpness)} / gap`
         : `scale ${floating(sharpness)}`;
-    this.told.replaceChildren(
+    this.summary.replaceChildren(
       `Softmax, ${unit}: `,
       broken.length
         ? el(

@@ -1,4 +1,4 @@
-// The residual stream at a position: names and sublayers, in numbers.
+// Panel of the residual stream at a position: a row per coordinate, a column per sublayer.
 
 const MOST_ROWS = 160;
 
@@ -24,10 +24,10 @@ class StreamPanel {
   stageName(s) {
     if (!s) return 'the embedding';
     const layer = this.model.layers[(s - 1) >> 1];
-    return `layer ${layer.number}, ${s % 2 ? 'attention' : 'feed-forward'}${layer.turns > 1 ? `, turn ${layer.turn + 1}` : ''}`;
+    return `layer ${layer.number}, ${s % 2 ? 'attention' : 'feed-forward'}${layer.turns > 1 ? `, iteration ${layer.turn + 1}` : ''}`;
   }
 
-  /** The stages that change anything; of a loop those of one turn. @param {State} state */
+  /** The stages that change the stream; of a loop, those of one iteration. @param {State} state */
   stages(state) {
     const turns = new Map();
     const now = this.model.layers[state.layer];
@@ -80,16 +80,16 @@ class StreamPanel {
         before = k ? values[k - 1] : typeof value === 'number' ? 0 : ZERO;
       const other = value !== before && (typeof value === 'number' || !same(before, value));
       if (other || !k) text = short(value);
-      // A stage that writes what is there already changes nothing.
+      // A stage that writes an equal value changes nothing.
       const changed = other && (k === 0 || model.writes[stages[k] * model.width + c] === stages[k]);
-      const told = text === '0' && !changed ? '·' : text,
+      const label = text === '0' && !changed ? '·' : text,
         kind = changed ? 'changed' : '';
-      if (cell.firstChild.data !== told) cell.firstChild.data = told;
+      if (cell.firstChild.data !== label) cell.firstChild.data = label;
       if (cell.className !== kind) cell.className = kind;
     });
   }
 
-  /** A table of this shape; made anew only if it is another. */
+  /** Build a table of this shape, if it differs from the current one. */
   layout(stages, count) {
     const key = stages.join();
     if (key !== this.key) {

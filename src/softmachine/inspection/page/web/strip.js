@@ -1,4 +1,4 @@
-// All tokens in a row, the arcs from here to the keys that a head chose, its scores as bars, and a map of it all.
+// Row of all tokens, with arcs to the keys that a head chose, its scores as bars, and a minimap.
 
 const ARCS = 92,
   TOKEN = 34,
@@ -103,7 +103,7 @@ class Strip {
       this.left = this.bounded(x - this.width / 2 + this.cell / 2);
   }
 
-  /** Have the one key that was chosen in view as well, if both fit. */
+  /** Scroll so that a single chosen key is also in view, if both fit. */
   bringKey({ position, keys }) {
     if (keys.length !== 2 || keys[1] !== 1 || keys[0] < 0) return;
     const low = Math.min(position, keys[0]) * this.cell,
@@ -208,7 +208,7 @@ class Strip {
     this.drawAway(ink, keys);
   }
 
-  /** Keys that are out of view: an arrow at the edge says where they are. */
+  /** Arrows at the edges for keys that are out of view. */
   drawAway(ink, keys) {
     const left = keys.filter(([key]) => (key + 1) * this.cell < this.left),
       right = keys.filter(([key]) => key * this.cell > this.left + this.width);

@@ -1,9 +1,9 @@
-// Small matters of the document: elements, names and numbers for people.
+// Helpers: elements, and the formatting of names and numbers.
 
 /** @param {string} id @returns {any} */
 const byId = (id) => document.getElementById(id);
 
-/** An element with attributes and children; texts stay texts.
+/** An element with attributes and children; strings become text nodes.
  * @param {string} tag @param {Record<string, any>} attributes @param {...(Node|string)} children @returns {any} */
 function el(tag, attributes = {}, ...children) {
   const made = document.createElement(tag);
@@ -12,7 +12,7 @@ function el(tag, attributes = {}, ...children) {
   return made;
 }
 
-/** The same for drawings. @returns {any} */
+/** An SVG element. @returns {any} */
 function svg(tag, attributes = {}, ...children) {
   const made = document.createElementNS('http://www.w3.org/2000/svg', tag);
   set(made, attributes);
@@ -29,17 +29,17 @@ function set(element, attributes) {
 
 const HIDDEN = /[\p{C}\p{Zl}\p{Zp}\u00a0]/gu;
 
-/** A name as it is shown: what cannot be seen is spelled out, and what is too long is cut in the middle.
+/** A name for display: invisible characters become code points, and long names are cut.
  * @param {string} name @param {number} most */
 function shown(name, most = 48) {
   const letters = [...String(name).slice(0, 4096)];
   const text = (letters.length > most || name.length > 4096 ? [...letters.slice(0, most - 1), '…'] : letters).join('');
   return text
     .replace(HIDDEN, (character) => `⟨U+${character.codePointAt(0).toString(16).toUpperCase().padStart(4, '0')}⟩`)
-    .replace(/^ +$/, (blanks) => '␣'.repeat(blanks.length));
+    .replace(/^ +$/, (spaces) => '␣'.repeat(spaces.length));
 }
 
-/** A name in an element of its own, with all of it on demand. */
+/** A name in its own element, with the full name as a tooltip. */
 function named(text, most = 48, attributes = {}) {
   const short = shown(text, most);
   return el('bdi', { title: short.includes('…') ? shown(text, 400) : null, ...attributes }, short);
@@ -48,7 +48,7 @@ function named(text, most = 48, attributes = {}) {
 /** "1 key", "2,000 keys". @param {number} count @param {string} what */
 const many = (count, what) => `${count.toLocaleString('en')} ${what}${count === 1 ? '' : 's'}`;
 
-/** A number in little room: a fraction if it is short, else a decimal. @param {Q|number} value */
+/** A number in short form: a fraction if it is short, else a decimal. @param {Q|number} value */
 function short(value) {
   if (typeof value === 'number') return floating(value);
   const text = exactly(value);
@@ -62,7 +62,7 @@ function floating(value) {
   return (size >= 1e5 || size < 1e-3 ? value.toExponential(1) : value.toPrecision(3)).replaceAll('-', '−');
 }
 
-/** A number with all that is known of it. @param {Q|number} value */
+/** A number in full: a fraction with its decimal value. @param {Q|number} value */
 function whole(value) {
   if (typeof value === 'number') return `≈ ${value}`;
   const text = exactly(value);
@@ -71,11 +71,11 @@ function whole(value) {
     : `${text.length > 200 ? `${text.slice(0, 200)}…` : text} ≈ ${real(value).toPrecision(6)}`;
 }
 
-/** Positions in words: the first few of them. @param {number[]} keys @param {number} first */
+/** A list of positions: the first few of them. @param {number[]} keys @param {number} first */
 function listed(keys, first, most = 4) {
-  const told = keys
+  const text = keys
     .slice(0, most)
     .map((key) => (first + key).toLocaleString('en'))
     .join(', ');
-  return keys.length > most ? `${told}, … (${keys.length.toLocaleString('en')})` : told;
+  return keys.length > most ? `${text}, … (${keys.length.toLocaleString('en')})` : text;
 }
