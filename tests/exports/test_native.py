@@ -614,7 +614,10 @@ def test_json_that_is_not_plain_is_one_clear_message(whole: Path, tmp_path: Path
         ),
         (put("weights.name", 5), "5 is not a name"),
         (put("weights.features", [{"is": "Monomial", **POWERS, "i": 10**9}]), "are not the factor and the exponents"),
-        (put("weights.features", [{"is": "AddressVector", **VECTOR, "bits": 10**12}]), "an address vector has no component 0 of "),
+        (
+            put("weights.features", [{"is": "AddressVector", **VECTOR, "bits": 10**12}]),
+            "an address vector has no component 0 of ",
+        ),
         (put("notes", "unverified"), "the notes are not a list of strings"),
         (put("version", True), "version True is not supported"),
         (put("version", 2.0), "version 2.0 is not supported"),
