@@ -26,7 +26,7 @@ from softmachine.exports.manifest import MARK, WEIGHTS, digest
 from softmachine.support.errors import SoftmachineError, SourceError
 from tests.models import model_of
 
-FILES = Path(__file__).parents[1] / "net" / "files"
+FILES = Path(__file__).parents[1] / "command_output" / "files"
 SOURCES = {
     "turing": (str(FILES / "flip.yaml"), None),
     "ternary": (str(FILES / "tiny.yaml"), "ternary"),

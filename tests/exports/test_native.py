@@ -709,7 +709,7 @@ def test_every_default_model_of_the_zoo_comes_back_in_a_fresh_process(tmp_path: 
     assert everything(tmp_path / "again") == everything(tmp_path / "saved")
 
 
-VERSION_2 = sorted((Path(__file__).parents[1] / "net" / "version2").glob("*/softmachine.json"))
+VERSION_2 = sorted((Path(__file__).parents[1] / "command_output" / "version2").glob("*/softmachine.json"))
 
 
 def test_models_of_version_2_are_read_in_a_fresh_process(tmp_path: Path) -> None:

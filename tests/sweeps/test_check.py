@@ -205,7 +205,7 @@ def test_a_saved_model_travels_as_text_and_an_edited_one_stays(
     rewrite(tmp_path / "model", swap)
     called = cli(*line)
     assert (called.status, called.json["disagreement_count"]) == (1, 31)
-    assert "one process goes on alone: a worker compiled other weights of 'parity' by chapter-8" in called.err
+    assert "continuing in one process: a worker compiled other weights of 'parity' by chapter-8" in called.err
 
 
 def test_random_words_from_any_number_on_and_the_first_as_ever() -> None:
