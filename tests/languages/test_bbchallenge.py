@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from softmachine.languages.formats import format_named
 from softmachine.languages.turing import Rule, Tape, bbchallenge
 from softmachine.support.errors import SourceError, UsageError
 from tests.sources.machines import random_machine
@@ -95,4 +96,4 @@ def test_a_halting_state_that_nothing_leads_to_has_no_code() -> None:
     ("text", "meant"), [(BUSY_BEAVER_4, True), (" 1RB1Lb\n", True), ("table:", False), ("", False)]
 )
 def test_codes_are_recognised_even_with_mistakes(text: str, meant: bool) -> None:
-    assert bbchallenge.looks_like(text) is meant
+    assert format_named("bbchallenge").looks_like(text) is meant

@@ -137,15 +137,16 @@ def test_readers_are_imported_without_what_takes_long() -> None:
     assert done.stdout.strip() == "[]"
 
 
-def test_reading_a_file_imports_no_other_language() -> None:
+@pytest.mark.parametrize(("source", "language"), [("palindrome", "turing"), ("Q_a since Q_b", "temporal")])
+def test_reading_a_source_imports_no_other_language(source: str, language: str) -> None:
     program = (
         "import sys, softmachine.theorems.read_source\n"
-        "softmachine.theorems.read_source.read_source('palindrome')\n"
+        f"softmachine.theorems.read_source.read_source({source!r})\n"
         "known = [name.split('.') for name in sys.modules if name.startswith('softmachine.languages.')]\n"
         "print(sorted({name[2] for name in known if hasattr(sys.modules['.'.join(name[:3])], '__path__')} - {'zoo'}))"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "['turing']"
+    assert done.stdout.strip() == f"['{language}']"
 
 
 def test_a_format_of_another_package_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,8 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from softmachine.languages.formats import format_named
 from softmachine.languages.turing import Rule, Tape, TuringMachine, execute
-from softmachine.languages.turing.jflap import looks_like, parse, to_text
+from softmachine.languages.turing.jflap import parse, to_text
 from softmachine.support.errors import InvalidError, SourceError, UsageError
 from tests.sources.machines import random_machine
 
@@ -239,4 +240,4 @@ def test_a_machine_that_jflap_cannot_have_is_refused_with_all_reasons() -> None:
 
 @pytest.mark.parametrize(("text", "meant"), [(FLIP, True), ("<html>", False), ("<structure/>", True), ("", False)])
 def test_files_are_recognised(text: str, meant: bool) -> None:
-    assert looks_like(text) is meant
+    assert format_named("jflap").looks_like(text) is meant

@@ -8,8 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from softmachine.languages.formats import format_named
 from softmachine.languages.turing import Rule, Tape, TuringMachine, execute
-from softmachine.languages.turing.turingmachine_io import looks_like, parse, to_text
+from softmachine.languages.turing.turingmachine_io import parse, to_text
 from softmachine.support.errors import InvalidError, SourceError, UsageError
 from tests.sources.machines import random_machine, random_word
 
@@ -255,4 +256,4 @@ def test_a_machine_with_two_tapes_is_refused() -> None:
     ("text", "meant"), [(INCREMENT, True), ("source code: |\n", True), ("1RB1LB", False), ("vegetable:", False)]
 )
 def test_documents_are_recognised(text: str, meant: bool) -> None:
-    assert looks_like(text) is meant
+    assert format_named("turingmachine.io").looks_like(text) is meant

@@ -1,8 +1,7 @@
 """Registry of source formats: recognising, parsing and printing.
 
-A format is a module of a language's package that defines ``FORMAT``; it is named after the module. The format in
-``syntax.py`` or ``json_form.py`` is named after the language and is lossless. Other packages add formats by entry
-points of the same names, see `softmachine.support.plugins`.
+The built-in formats are in `softmachine.languages.builtin_formats`; the format named after a language is lossless.
+Other packages add formats by entry points, see `softmachine.support.plugins`.
 """
 
 from __future__ import annotations
@@ -65,29 +64,25 @@ class Format:
 
 _SHELF = Shelf(
     Format,
-    attribute="FORMAT",
+    attribute="FORMATS",
     package="softmachine.languages",
-    pattern="*/*.py",
-    main=("syntax.py", "json_form.py"),
+    pattern="builtin_formats.py",
     group="softmachine.formats",
 )
 
 
 def formats() -> dict[str, Format]:
-    """All formats with file extensions by name, in the order in which they are tried. Imports every language."""
-    found = sorted(_SHELF.all().values(), key=lambda entry: entry.rank)
+    """All formats with file extensions by name, in the order in which they are tried."""
+    found = sorted(_SHELF.every(), key=lambda entry: entry.rank)
     return {entry.name: entry for entry in found if entry.extensions}
 
 
 def format_of(extension: str) -> Format | None:
-    """The format with this extension (including the dot). Of the built-in formats only the matching one is imported."""
+    """The format with this extension (including the dot); built-in formats take precedence over entry points."""
     if not extension:
         return None
-    for name in _SHELF.mentioning(f'"{extension}"'):
-        entry = _SHELF.get(name)
-        if entry is not None and extension in entry.extensions:
-            return entry
-    return next((entry for entry in formats().values() if extension in entry.extensions), None)
+    fitting = (entry for entry in _SHELF.every(include_entry_points=False) if extension in entry.extensions)
+    return next(fitting, None) or next((entry for entry in formats().values() if extension in entry.extensions), None)
 
 
 def text_of(data: bytes, *, format: str | None = None, source: str = "<string>") -> str:  # noqa: A002
@@ -101,7 +96,7 @@ def text_of(data: bytes, *, format: str | None = None, source: str = "<string>")
     Raises:
         SourceError: If the file is neither binary nor UTF-8.
     """
-    chosen = _SHELF.get(format) if format else format_of(PurePath(source).suffix.lower())
+    chosen = _SHELF.named(format) if format else format_of(PurePath(source).suffix.lower())
     if any(entry.is_binary(data) for entry in ([chosen] if chosen else formats().values())):
         return data.decode("latin-1")
     try:
@@ -146,10 +141,19 @@ def parse(
         InvalidError: If the text describes an invalid object.
     """
     chosen = format or recognise(text, filename=None if source.startswith("<") else source)
-    entry = _SHELF.get(chosen)
-    if entry is None or entry.name != chosen:
-        raise SourceError(f"there is no format {chosen!r}", place=Place(source), hint=_known())
-    return entry.parse(text, source=source, name=name)
+    return format_named(chosen, source).parse(text, source=source, name=name)
+
+
+def format_named(name: str, source: str = "<string>") -> Format:
+    """The format of this name.
+
+    Raises:
+        SourceError: If the format does not exist; the message gives ``source`` as the place.
+    """
+    entry = _SHELF.named(name)
+    if entry is None:
+        raise SourceError(f"there is no format {name!r}", place=Place(source), hint=_known())
+    return entry
 
 
 def source_text(source: Source) -> str:
@@ -158,7 +162,7 @@ def source_text(source: Source) -> str:
     Raises:
         UsageError: If the source has no text form.
     """
-    entry = _SHELF.get(source.language)
+    entry = _SHELF.named(source.language)
     if entry is None:
         raise UsageError(f"{source.name!r} cannot be written: there is no format {source.language!r}")
     return entry.to_text(source)
@@ -174,10 +178,12 @@ def source_from(language: str, name: str, text: str) -> Source:
     return parse(text, format=language, source="<saved source>", name=name)
 
 
-def json_format(name: str, to_json: Callable[[Any], dict[str, object]], from_json: Callable[[Any], Source]) -> Format:
-    """Build the JSON format that saved models use for a language without a lossless text form."""
+def json_codec(
+    to_json: Callable[[Any], dict[str, object]], from_json: Callable[[Any], Source]
+) -> tuple[Parser, Callable[[Any], str]]:
+    """Build parser and printer of the JSON form that saved models use for a language without a lossless text form."""
 
-    def parse(text: str, *, source: str = "<string>", name: str | None = None) -> Source:
+    def parse_json(text: str, *, source: str = "<string>", name: str | None = None) -> Source:
         try:
             data = json.loads(text)
         except (ValueError, RecursionError) as error:
@@ -186,10 +192,10 @@ def json_format(name: str, to_json: Callable[[Any], dict[str, object]], from_jso
             raise SourceError("this is not a JSON object", place=Place(source))
         return from_json(data if name is None else {**data, "name": name})
 
-    def to_text(item: Source) -> str:
+    def format_json(item: Source) -> str:
         return json.dumps(to_json(item), ensure_ascii=False)
 
-    return Format(name, (), lambda _: False, parse, to_text)
+    return parse_json, format_json
 
 
 def refuse(source: Source, format_name: str, obstacles: Iterable[str]) -> None:

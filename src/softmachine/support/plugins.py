@@ -68,10 +68,10 @@ class Shelf(Generic[Part]):
     def _among(self, keys: Iterable[str], name: str) -> Part | None:
         return next((part for key in keys for part in self._several(key) if _own_name(part) == name), None)
 
-    def every(self) -> tuple[Part, ...]:
+    def every(self, *, include_entry_points: bool = True) -> tuple[Part, ...]:
         """All plug-ins, where modules may define several; of two with the same ``name``, only the first."""
         found: dict[object, Part] = {}
-        for key in self.names():
+        for key in self.names() if include_entry_points else self._ours:
             for part in self._several(key):
                 if _own_name(part) in found:
                     self.complain(f"{_own_name(part)!r} of {self.group} cannot be used: the name is taken")

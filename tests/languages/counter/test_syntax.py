@@ -14,11 +14,10 @@ from softmachine.languages.counter import (
     Transition,
     compare,
     holds,
-    looks_like,
     parse,
     to_text,
 )
-from softmachine.languages.formats import recognise
+from softmachine.languages.formats import format_named, recognise
 from softmachine.support.errors import SourceError
 from tests.sources.counter_machines import random_condition, random_counter_machine
 
@@ -193,8 +192,8 @@ def test_a_text_that_is_far_too_long_is_refused() -> None:
 
 
 def test_it_is_recognised() -> None:
-    assert looks_like(EXAMPLE)
+    assert format_named("counter").looks_like(EXAMPLE)
     assert recognise(EXAMPLE) == "counter"
     assert recognise("?", filename="x.CM") == "counter"
-    assert not looks_like("alphabet a\nACC <- #[Q_a] = 0")
-    assert not looks_like("start state: q\ntable:\n  q: {R: q}")
+    assert not format_named("counter").looks_like("alphabet a\nACC <- #[Q_a] = 0")
+    assert not format_named("counter").looks_like("start state: q\ntable:\n  q: {R: q}")

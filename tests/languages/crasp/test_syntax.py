@@ -14,11 +14,11 @@ from softmachine.languages.crasp import (
     Rule,
     Term,
     compare,
-    looks_like,
     parse,
     term,
     to_text,
 )
+from softmachine.languages.formats import format_named
 from softmachine.languages.linear import Linear
 from softmachine.languages.temporal import TRUE, And, Formula, Not, Once, Or, Symbol
 from softmachine.support.errors import InvalidError, SourceError, UsageError
@@ -222,12 +222,12 @@ def test_deep_and_long_texts_are_refused_and_break_nothing() -> None:
 
 
 def test_the_language_is_recognised_by_its_lines() -> None:
-    assert looks_like(CONTRACT)
-    assert looks_like("alphabet a\naccept #[Q_a] = 0")
-    assert looks_like("alphabet a\n'x y' <- foo")
-    assert not looks_like("alphabet a\nQ_a since Q_a")
-    assert not looks_like("alphabet a b\nx(i) = in(i) = 'a'\noutput x")
-    assert not looks_like("input a\nstart q\naccept yes\nq: a >= 1 -> q: a -= 1")
+    assert format_named("crasp").looks_like(CONTRACT)
+    assert format_named("crasp").looks_like("alphabet a\naccept #[Q_a] = 0")
+    assert format_named("crasp").looks_like("alphabet a\n'x y' <- foo")
+    assert not format_named("crasp").looks_like("alphabet a\nQ_a since Q_a")
+    assert not format_named("crasp").looks_like("alphabet a b\nx(i) = in(i) = 'a'\noutput x")
+    assert not format_named("crasp").looks_like("input a\nstart q\naccept yes\nq: a >= 1 -> q: a -= 1")
 
 
 def test_formulas_made_by_hand_print_and_compare() -> None:

@@ -6,8 +6,8 @@ import pytest
 
 from softmachine.languages import zoo
 from softmachine.languages.circuit import GateKind
-from softmachine.languages.family import Family, looks_like, parse, to_text
-from softmachine.languages.formats import recognise
+from softmachine.languages.family import Family, parse, to_text
+from softmachine.languages.formats import format_named, recognise
 from softmachine.support.errors import InputError, InvalidError, SourceError
 
 TEXT = """\
@@ -50,7 +50,7 @@ def test_a_circuit_that_is_deeper_than_its_family_says_is_refused() -> None:
 def test_what_is_written_is_read_back(text: str) -> None:
     found = parse(text)
     assert parse(to_text(found)) == found
-    assert looks_like(text)
+    assert format_named("family").looks_like(text)
     assert recognise(text) == "family"
 
 

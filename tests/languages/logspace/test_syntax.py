@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from softmachine.languages import zoo
-from softmachine.languages.formats import recognise
-from softmachine.languages.logspace import looks_like, parse, to_text
+from softmachine.languages.formats import format_named, recognise
+from softmachine.languages.logspace import parse, to_text
 from softmachine.support.errors import InvalidError, SourceError
 
 HEAD = "machine m\ninput a b\nwork 1\nspace 2 log + 1\nstart s\naccept yes\n"
@@ -17,7 +17,7 @@ FILES = [entry.read() for entry in zoo.entries() if entry.file.endswith(".nl")]
 def test_what_is_written_is_read_back(text: str) -> None:
     found = parse(text)
     assert parse(to_text(found)) == found
-    assert looks_like(text)
+    assert format_named("logspace").looks_like(text)
     assert recognise(text) == "logspace"
 
 

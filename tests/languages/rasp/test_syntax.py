@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from softmachine.languages import formats
-from softmachine.languages.rasp import Finite, Integer, Line, Program, generate, looks_like, parse, run
+from softmachine.languages.formats import format_named
+from softmachine.languages.rasp import Finite, Integer, Line, Program, generate, parse, run
 from softmachine.languages.rasp.core import SelectPairs, Table
 from softmachine.languages.rasp.program import OpenProgram
 from softmachine.languages.source import Extensible, with_letters_of
@@ -192,9 +193,9 @@ def test_a_program_without_an_alphabet_is_over_what_it_mentions_until_somebody_s
 
 
 def test_a_text_is_recognised() -> None:
-    assert looks_like("x = select(tokens, tokens, ==);")
+    assert format_named("rasp").looks_like("x = select(tokens, tokens, ==);")
     assert formats.recognise("", filename="x.rasp") == "rasp"
-    assert not looks_like("pigs fly; tokens count")
+    assert not format_named("rasp").looks_like("pigs fly; tokens count")
 
 
 # What is not read

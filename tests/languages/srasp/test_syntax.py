@@ -8,8 +8,9 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import softmachine
+from softmachine.languages.formats import format_named
 from softmachine.languages.linear import Relation
-from softmachine.languages.srasp import Definition, Program, looks_like, parse, to_text
+from softmachine.languages.srasp import Definition, Program, parse, to_text
 from softmachine.languages.srasp.expressions import (
     Add,
     And,
@@ -322,7 +323,7 @@ PIECES = [
 @settings(deadline=None, max_examples=150)
 @given(st.lists(st.sampled_from(PIECES), max_size=25).map("".join) | st.text(max_size=40))
 def test_no_text_makes_the_parser_fail_in_another_way(text: str) -> None:
-    looks_like(text)
+    format_named("srasp").looks_like(text)
     try:
         program = parse(text)
     except SoftmachineError:
@@ -357,4 +358,4 @@ def test_no_damaged_program_makes_the_parser_fail_in_another_way() -> None:
     ],
 )
 def test_programs_are_recognised_even_with_mistakes(text: str, meant: bool) -> None:
-    assert looks_like(text) is meant
+    assert format_named("srasp").looks_like(text) is meant

@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 import softmachine
-from softmachine.languages.srasp import Program, accepts, looks_like, parse, run, to_text
+from softmachine.languages.formats import format_named
+from softmachine.languages.srasp import Program, accepts, parse, run, to_text
 from tests.sources.srasp_programs import words
 
 FOLDER = Path(softmachine.__file__).parent / "languages" / "zoo" / "srasp"
@@ -139,6 +140,6 @@ def test_flip_flop_is_right_on_long_words() -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_the_files_are_recognised_and_come_back_from_their_text(name: str) -> None:
-    assert looks_like((FOLDER / f"{name}.srasp").read_text(encoding="utf-8"))
+    assert format_named("srasp").looks_like((FOLDER / f"{name}.srasp").read_text(encoding="utf-8"))
     assert load(name).name == name
     assert parse(to_text(load(name))) == load(name)

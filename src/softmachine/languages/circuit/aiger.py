@@ -8,23 +8,15 @@ writer emits ASCII.
 
 from __future__ import annotations
 
-import re
-
 from softmachine.languages.circuit.aiger_ascii import read as read_ascii
 from softmachine.languages.circuit.aiger_binary import read as read_binary
 from softmachine.languages.circuit.circuit import Circuit
 from softmachine.languages.circuit.network import Basis, Network, used
 from softmachine.languages.circuit.simplify import as_network
-from softmachine.languages.formats import Format
 from softmachine.languages.source import name_of
 
 BINARY = "aig "
 """First bytes of a binary file."""
-
-
-def looks_like(text: str) -> bool:
-    """Whether a text is recognisably an AIGER file, even if it has syntax errors."""
-    return re.match(r"\s*(aag|ag|aig)\s+\d", text) is not None
 
 
 def parse(text: str, *, source: str = "<string>", name: str | None = None) -> Circuit:
@@ -66,6 +58,3 @@ def _literals(network: Network, outputs: list[int]) -> dict[int, int]:
 
 def _nameable(name: str) -> bool:
     return name.isprintable() and name == name.strip() != ""
-
-
-FORMAT = Format("aiger", (".aag", ".aig"), looks_like, parse, to_text, rank=90, magic=BINARY.encode())

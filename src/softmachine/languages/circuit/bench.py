@@ -14,7 +14,6 @@ from softmachine.languages.circuit.builder import Builder
 from softmachine.languages.circuit.circuit import Circuit
 from softmachine.languages.circuit.gates import CONSTANT, Gate, GateKind
 from softmachine.languages.circuit.lines import Line, check_names, lines_of
-from softmachine.languages.formats import Format
 from softmachine.languages.source import name_of
 from softmachine.support.errors import Place
 
@@ -26,11 +25,6 @@ KINDS = {
 CONSTANTS = {"vdd": GateKind.ONE, "gnd": GateKind.ZERO, "vcc": GateKind.ONE}
 FORBIDDEN = ",=#"
 EXAMPLE = "lines are like INPUT(a), OUTPUT(y) and y = NAND(a, b)"
-
-
-def looks_like(text: str) -> bool:
-    """Whether a text is recognisably a bench file, even if it has syntax errors."""
-    return re.search(r"^\s*(INPUT|OUTPUT)\s*\(", text, re.MULTILINE | re.IGNORECASE) is not None
 
 
 def parse(text: str, *, source: str = "<string>", name: str | None = None) -> Circuit:
@@ -92,6 +86,3 @@ def _text(gate: Gate) -> str:
         return f"{gate.name} = {'vdd' if gate.kind is GateKind.ONE else 'gnd'}"
     words = {GateKind.BUF: "BUFF", GateKind.THR: f"THR{max(gate.at_least, 0)}"}
     return f"{gate.name} = {words.get(gate.kind, gate.kind)}({', '.join(gate.inputs)})"
-
-
-FORMAT = Format("bench", (".bench",), looks_like, parse, to_text, rank=70)

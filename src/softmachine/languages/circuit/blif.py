@@ -8,7 +8,6 @@ gates are rejected.
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -21,7 +20,6 @@ from softmachine.languages.circuit.gates import CONSTANT, UNARY, Gate, GateKind
 from softmachine.languages.circuit.lines import Line, check_names, lines_of
 from softmachine.languages.circuit.network import Basis
 from softmachine.languages.circuit.simplify import simplified
-from softmachine.languages.formats import Format
 from softmachine.languages.source import name_of
 from softmachine.support.errors import Place, SourceError
 
@@ -42,11 +40,6 @@ class _Cover:
     output: str
     rows: list[str] = field(default_factory=list)
     value: str | None = None
-
-
-def looks_like(text: str) -> bool:
-    """Whether a text is recognisably a BLIF file, even if it has syntax errors."""
-    return re.search(r"^\s*\.(model|inputs|names)\b", text, re.MULTILINE) is not None
 
 
 def parse(text: str, *, source: str = "<string>", name: str | None = None) -> Circuit:
@@ -239,6 +232,3 @@ def _rows(gate: Gate) -> Iterator[str]:
         case GateKind.MAJ | GateKind.THR:
             for places in combinations(range(width), max(gate.at_least, 0)):
                 yield "".join("1" if k in places else "-" for k in range(width)) + " 1"
-
-
-FORMAT = Format("blif", (".blif",), looks_like, parse, to_text, rank=80)

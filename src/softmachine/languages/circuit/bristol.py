@@ -7,15 +7,12 @@ INV, EQ (a constant), EQW (a copy) or MAND (several ANDs at once). Inputs are th
 
 from __future__ import annotations
 
-import re
-
 from softmachine.languages.circuit.builder import Builder
 from softmachine.languages.circuit.circuit import Circuit
 from softmachine.languages.circuit.gates import GateKind
 from softmachine.languages.circuit.lines import Line, lines_of
 from softmachine.languages.circuit.network import FALSE, TRUE, Basis, used
 from softmachine.languages.circuit.simplify import as_network
-from softmachine.languages.formats import Format
 from softmachine.languages.source import name_of
 from softmachine.support.errors import Place, SourceError
 
@@ -24,11 +21,6 @@ NAMES = {"and": "AND", "xor": "XOR", "not": "INV"}
 HEADER = (
     "first the numbers of gates and wires, then the number of inputs and the bits of each, then those of the outputs"
 )
-
-
-def looks_like(text: str) -> bool:
-    """Whether a text is recognisably a Bristol-fashion file, even if it has errors."""
-    return re.match(r"\s*\d+[ \t]+\d+[ \t\r]*\n\s*\d[\d \t]*\r?\n", text) is not None
 
 
 def parse(text: str, *, source: str = "<string>", name: str | None = None) -> Circuit:
@@ -110,6 +102,3 @@ def to_text(circuit: Circuit) -> str:
     gates += [f"1 1 {number[gate]} {total + k} EQW" for k, gate in enumerate(outputs)]
     header = [f"{len(gates)} {total + len(outputs)}", f"1 {circuit.width}", f"1 {len(outputs)}", ""]
     return "\n".join([*header, *gates]) + "\n"
-
-
-FORMAT = Format("bristol", (".bristol",), looks_like, parse, to_text, rank=100)

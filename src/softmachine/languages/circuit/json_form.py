@@ -6,7 +6,7 @@ from typing import Any
 
 from softmachine.languages.circuit.circuit import Circuit
 from softmachine.languages.circuit.gates import Gate, GateKind
-from softmachine.languages.formats import json_format
+from softmachine.languages.formats import json_codec
 from softmachine.support.errors import SourceError
 
 
@@ -39,4 +39,4 @@ def circuit_from_json(data: Any) -> Circuit:
     return Circuit(name=name, inputs=inputs, gates=gates, outputs=outputs)
 
 
-FORMAT = json_format("circuit", circuit_to_json, circuit_from_json)
+parse_json, format_json = json_codec(circuit_to_json, circuit_from_json)

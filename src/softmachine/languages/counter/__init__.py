@@ -16,7 +16,7 @@ from softmachine.languages.counter.interpreter import (
 )
 from softmachine.languages.counter.machine import CounterMachine, Transition, Verdict
 from softmachine.languages.counter.relative import relative_counter_machine
-from softmachine.languages.counter.syntax import looks_like, parse, to_text
+from softmachine.languages.counter.syntax import parse, to_text
 from softmachine.languages.linear import Linear, Relation
 from softmachine.languages.temporal.formula import FALSE, TRUE, And, Constant, Not, Or
 
@@ -27,5 +27,5 @@ __all__ = [
     "Configuration", "Reason", "Result", "RunError", "execute", "execute_from", "step", "transitions",
     "follow", "parted",
     "counter_machine", "relative_counter_machine",
-    "parse", "to_text", "looks_like",
+    "parse", "to_text",
 ]  # fmt: skip

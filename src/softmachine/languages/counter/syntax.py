@@ -29,7 +29,6 @@ from softmachine.languages.counter.building import Builder
 from softmachine.languages.counter.machine import CounterMachine, Transition
 from softmachine.languages.counter.mistakes import explain
 from softmachine.languages.counter.printing import to_text
-from softmachine.languages.formats import Format
 from softmachine.languages.source import check_size, name_of
 from softmachine.languages.text.grammar import parser
 from softmachine.languages.text.layout import QUOTED_OR_HASH, WORD, Statement, split_lines, statements, up_to_comment
@@ -38,10 +37,8 @@ from softmachine.languages.text.problems import Problem, refuse
 from softmachine.languages.text.reader import StatementReader
 from softmachine.support.errors import Place
 
-__all__ = ["looks_like", "parse", "to_text"]
+__all__ = ["parse", "to_text"]
 
-START = re.compile(r"^[ \t]*start[ \t]+[^\s:]", re.MULTILINE)
-TRANSITION = re.compile(r"^[ \t]*\S[^\n]*:[^\n]*(?:->|→)", re.MULTILINE)
 MANY = frozenset({"input", "counters", "accept", "reject"})
 HEADERS: Mapping[str, str] = {
     "machine": "the name of the machine, one word or quoted",
@@ -54,11 +51,6 @@ HEADERS: Mapping[str, str] = {
 }
 """Keywords of the header lines, with descriptions of their arguments."""
 KEYWORD = re.compile(rf"\s*({'|'.join(HEADERS)})(?=\s+[^\s:]|\s*$|\s+#)")
-
-
-def looks_like(text: str) -> bool:
-    """Whether a text is probably a counter machine, possibly with syntax errors."""
-    return START.search(text) is not None and TRANSITION.search(text) is not None
 
 
 def parse(text: str, *, source: str = "<string>", name: str | None = None) -> CounterMachine:
@@ -134,6 +126,3 @@ class _Reader(StatementReader):
             place = found.place or Place("", 1, 1)
             here = Place(self.source, statement.line + (place.line or 1) - 1, place.column)
             self.transitions.append(Transition(found.source, found.test, found.updates, found.target, here))
-
-
-FORMAT = Format("counter", (".cm",), looks_like, parse, to_text, rank=50)

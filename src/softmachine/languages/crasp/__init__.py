@@ -6,14 +6,14 @@ from softmachine.languages.crasp.formula import Comparison, NamedFormula, compar
 from softmachine.languages.crasp.incremental import Result, generate, run
 from softmachine.languages.crasp.program import ACCEPT, REJECT, Definition, Program, Rule
 from softmachine.languages.crasp.relation import RELATIONS, Encoding, beta, decode, encode
-from softmachine.languages.crasp.syntax import looks_like, parse, to_text
+from softmachine.languages.crasp.syntax import parse, to_text
 from softmachine.languages.crasp.terms import Conditional, Count, Maximum, Minimum, NamedTerm, Number, Term, term
 
 __all__ = [
     "Program", "Definition", "Rule", "ACCEPT", "REJECT",
     "Comparison", "NamedFormula", "compare",
     "Term", "Number", "Count", "NamedTerm", "Conditional", "Minimum", "Maximum", "term",
-    "parse", "to_text", "looks_like",
+    "parse", "to_text",
     "core", "Core", "counted",
     "run", "generate", "Result", "Evaluation",
     "RELATIONS", "beta", "Encoding", "encode", "decode",

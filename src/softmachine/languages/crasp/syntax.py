@@ -32,7 +32,6 @@ from softmachine.languages.crasp.mistakes import explain, unknown_name
 from softmachine.languages.crasp.printing import to_text
 from softmachine.languages.crasp.program import Definition, Program, Rule
 from softmachine.languages.crasp.terms import Term
-from softmachine.languages.formats import Format
 from softmachine.languages.linear import Linear
 from softmachine.languages.source import check_size, name_of
 from softmachine.languages.temporal.formula import Formula
@@ -46,19 +45,11 @@ from softmachine.support.errors import Place
 if TYPE_CHECKING:
     from lark.parsers.lalr_interactive_parser import InteractiveParser
 
-__all__ = ["looks_like", "parse", "to_text"]
+__all__ = ["parse", "to_text"]
 
 HEADERS = ("program", "alphabet", "accept")
 LINE = re.compile(rf"\s*(?P<head>{QUOTED}|[^\s<:]+)\s*(?P<sign>:=|<-)")
 QUOTED_OR_COMMENT = re.compile(rf"{QUOTED}|#(?!\w*\[)")
-MARKS = re.compile(rf"^[ \t]*(?:{QUOTED}|[^\s<:]+)[ \t]*(?::=|<-(?!>))", re.MULTILINE)
-ALPHABET = re.compile(r"^[ \t]*alphabet[ \t]+\S", re.MULTILINE)
-ACCEPTS = re.compile(r"^[ \t]*accept[ \t].*(?:\bQ_|#\w*\[|'|\btrue\b|\bfalse\b)", re.MULTILINE)
-
-
-def looks_like(text: str) -> bool:
-    """Whether a text is probably a C-RASP program, possibly with syntax errors."""
-    return ALPHABET.search(text) is not None and (MARKS.search(text) or ACCEPTS.search(text)) is not None
 
 
 def parse(text: str, *, source: str = "<string>", name: str | None = None) -> Program:
@@ -187,6 +178,3 @@ class _Reader(StatementReader):
 
 class _Unreadable(Exception):  # noqa: N818 - caught in this module
     """The definition of a name has a syntax error, which has been reported already."""
-
-
-FORMAT = Format("crasp", (".crasp",), looks_like, parse, to_text, rank=60)

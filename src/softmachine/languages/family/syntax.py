@@ -22,7 +22,6 @@ from dataclasses import dataclass, replace
 from softmachine.languages.circuit import GateKind
 from softmachine.languages.family.expressions import LEVELS, Comparison, Expression, Log, Number, Operation, Variable
 from softmachine.languages.family.family import KINDS, Family, Indexed, Range, Rule
-from softmachine.languages.formats import Format
 from softmachine.languages.source import check_size, name_of
 from softmachine.support.errors import Place, SourceError
 
@@ -31,14 +30,8 @@ LARGEST_SOURCE = 1 << 16
 DEEPEST = 40
 """Maximum nesting of parentheses."""
 TOKEN = re.compile(r"\s*(?:(?P<number>\d+)|(?P<word>[^\W\d]\w*)|(?P<sign>\.\.|!=|<=|>=|[-+*/%^=<>()\[\],]))")
-HEADER = re.compile(r"\s*(?:#[^\n]*\n\s*)*family\s+\S")
 KEYWORDS = ("for", "in", "if", "and", "log")
 EXAMPLE = "a rule is written as in: p(l, i) = AND p(l-1, 2*i) p(l-1, 2*i+1) for l in 1..log(n), i in 0..n-1"
-
-
-def looks_like(text: str) -> bool:
-    """Whether a text is recognisably a family: its first statement names it."""
-    return HEADER.match(text) is not None
 
 
 def parse(text: str, *, source: str = "<string>", name: str | None = None) -> Family:
@@ -258,6 +251,3 @@ def _atom(line: Line, depth: int) -> Expression:
         line.take(")")
         return Log(inner) if token == "log" else inner
     return Variable(line.name("a number, n or an index"))
-
-
-FORMAT = Format("family", (".family",), looks_like, parse, to_text, rank=35)

@@ -6,9 +6,6 @@ or all are undirected.
 
 from __future__ import annotations
 
-import re
-
-from softmachine.languages.formats import Format
 from softmachine.languages.graph.graph import Graph
 from softmachine.languages.source import name_of
 from softmachine.support.errors import Place, SourceError
@@ -17,14 +14,6 @@ LINK = "--"
 LARGEST_SOURCE = 1 << 22
 """Maximum characters of a source."""
 EXAMPLE = "an edge is written u v if it is directed, and u -- v if not"
-
-
-def looks_like(text: str) -> bool:
-    """Whether a text is recognisably an edge list: it has an undirected edge, or several lines of two names each."""
-    if re.search(r"^\s*\w+ -- \w+\s*$", text, re.MULTILINE):
-        return True
-    lines = [line.partition("#")[0].split() for line in text.splitlines()]
-    return sum(map(bool, lines)) > 1 and all(len(line) in (0, 2) and "".join(line).isalnum() for line in lines if line)
 
 
 def parse(text: str, *, source: str = "<string>", name: str | None = None) -> Graph:
@@ -62,6 +51,3 @@ def to_text(graph: Graph) -> str:
     """Format a graph as a list of its vertices, which preserves their order, and its edges."""
     link = " " if graph.directed else f" {LINK} "
     return "\n".join([*graph.vertices, *(link.join(edge) for edge in graph.edges)]) + "\n"
-
-
-FORMAT = Format("edges", (".edges",), looks_like, parse, to_text, rank=120)

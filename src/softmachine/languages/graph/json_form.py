@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from softmachine.languages.formats import json_format
+from softmachine.languages.formats import json_codec
 from softmachine.languages.graph.graph import Graph
 from softmachine.support.errors import SourceError
 
@@ -25,4 +25,4 @@ def graph_from_json(data: Any) -> Graph:
     return Graph(name=name, vertices=vertices, edges=edges, directed=directed)
 
 
-FORMAT = json_format("graph", Graph.to_json, graph_from_json)
+parse_json, format_json = json_codec(Graph.to_json, graph_from_json)

@@ -2,10 +2,10 @@
 
 from softmachine.languages.logspace.interpreter import accepts, following, reachable
 from softmachine.languages.logspace.machine import Configuration, LogspaceMachine, Rule
-from softmachine.languages.logspace.syntax import looks_like, parse, to_text
+from softmachine.languages.logspace.syntax import parse, to_text
 
 __all__ = [
     "Configuration", "LogspaceMachine", "Rule",
     "accepts", "following", "reachable",
-    "looks_like", "parse", "to_text",
+    "parse", "to_text",
 ]  # fmt: skip

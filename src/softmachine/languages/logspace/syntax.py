@@ -19,14 +19,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from softmachine.languages.formats import Format
 from softmachine.languages.logspace.machine import BLANK, LogspaceMachine, Rule
 from softmachine.languages.source import check_size, name_of
 from softmachine.support.errors import Place, SourceError
 
 ANY = "*"
 ARROW = "->"
-HEADER = re.compile(r"\s*(?:#[^\n]*\n\s*)*machine\s+\S+[^\n]*\n")
 SPACE = re.compile(r"(?:(?P<factor>\d{0,3})\s*log)?\s*(?P<plus>\+)?\s*(?P<cells>\d{1,3})?")
 WORDS = {
     "machine": "a name",
@@ -37,11 +35,6 @@ WORDS = {
     "accept": "states",
 }
 EXAMPLE = "a rule is written as in: count 1 _ -> count 1 R S (state, input, work -> state, written, both moves)"
-
-
-def looks_like(text: str) -> bool:
-    """Whether a text is recognisably a logspace machine: it begins with its name and has a ``space`` line."""
-    return HEADER.match(text) is not None and re.search(r"^\s*space\s", text, re.MULTILINE) is not None
 
 
 def parse(text: str, *, source: str = "<string>", name: str | None = None) -> LogspaceMachine:
@@ -130,6 +123,3 @@ def _space(text: str, source: str) -> tuple[int, int]:
         )
     factor = int(found["factor"] or 1) if "log" in text else 0
     return factor, int(found["cells"] or 0)
-
-
-FORMAT = Format("logspace", (".nl",), looks_like, parse, to_text, rank=36)

@@ -19,7 +19,6 @@ from functools import cache
 from importlib.resources import files
 from typing import Final, NoReturn
 
-from softmachine.languages.formats import Format
 from softmachine.languages.rasp.building import distinguished
 from softmachine.languages.rasp.canonical import canonical
 from softmachine.languages.rasp.core import Value
@@ -38,21 +37,14 @@ from softmachine.languages.text.mistakes import Mistake
 from softmachine.languages.text.problems import Problem, refuse
 from softmachine.support.errors import Place, SoftmachineError
 
-__all__ = ["looks_like", "parse", "to_text"]
+__all__ = ["parse", "to_text"]
 
-STATEMENT: Final = re.compile(r"^\s*(?:\w+(?:\s*,\s*\w+)*\s*=[^=]|def\s+\w+\s*\(|repeat\s+\w+\s*=)", re.MULTILINE)
-INGREDIENT: Final = re.compile(r"\b(?:select|aggregate|selector_width)\s*\(|\b(?:tokens(?:_\w+)?|indices|length)\b")
 COMMAND: Final = re.compile(
     r"\s*(?:set\s+(?:s-op\s+|selector\s+)?example\b.*|show\s+(?:s-op\s+|selector\s+)?example"
     r"|full seq display (?:on|off)|(?:s-op |selector )?examples (?:on|off)|(?:exit|quit)(?:\(\))?)\s*;?\s*(?:#.*)?"
 )
 """Commands of the interactive shell of the original RASP interpreter, which are ignored."""
 SOME_LETTERS: Final = ("a", "b", "c")
-
-
-def looks_like(text: str) -> bool:
-    """Whether a text is recognizably a RASP program, even with syntax errors."""
-    return ";" in text and STATEMENT.search(text) is not None and INGREDIENT.search(text) is not None
 
 
 def parse(text: str, *, source: str = "<string>", name: str | None = None) -> Program:
@@ -205,6 +197,3 @@ def _example(headers: Headers, alphabet: tuple[str, ...]) -> tuple[str, ...]:
         return ()
     words = headers.words("input")
     return spelled_out(" ".join(words), alphabet) if len(words) == 1 else words
-
-
-FORMAT = Format("rasp", (".rasp",), looks_like, parse, to_text, rank=65)

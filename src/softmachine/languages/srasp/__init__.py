@@ -5,11 +5,11 @@ from softmachine.languages.srasp.equality import Equality
 from softmachine.languages.srasp.evaluate import accepts, evaluate, run
 from softmachine.languages.srasp.program import Definition, Program
 from softmachine.languages.srasp.split import Product, split
-from softmachine.languages.srasp.syntax import looks_like, parse, to_text
+from softmachine.languages.srasp.syntax import parse, to_text
 from softmachine.languages.srasp.value_types import BOOLEAN, INTEGER, Kind, Type
 
 __all__ = [
     "Program", "Definition", "Kind", "Type", "BOOLEAN", "INTEGER",
-    "looks_like", "parse", "to_text", "accepts", "evaluate", "run",
+    "parse", "to_text", "accepts", "evaluate", "run",
     "Equality", "Lookup", "Product", "Sum", "normalise", "operations", "split",
 ]  # fmt: skip

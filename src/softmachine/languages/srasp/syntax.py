@@ -18,7 +18,6 @@ from __future__ import annotations
 import re
 from functools import partial
 
-from softmachine.languages.formats import Format
 from softmachine.languages.source import check_size, name_of
 from softmachine.languages.srasp.building import Builder
 from softmachine.languages.srasp.mistakes import explain
@@ -30,18 +29,12 @@ from softmachine.languages.text.problems import refuse
 from softmachine.languages.text.reader import StatementReader
 from softmachine.support.errors import Place
 
-__all__ = ["looks_like", "parse", "to_text"]
+__all__ = ["parse", "to_text"]
 
 HEADERS = ("program", "alphabet", "output")
-HEADER = re.compile(r"^[ \t]*(?:alphabet|output)[ \t]+\S", re.MULTILINE)
 HEADER_AS_NAME = re.compile(r"\s*\w+\(\s*i\s*\)\s*=")
 OUTPUT = re.compile(r"[ \t]*output[ \t]")
 DEFINITION = re.compile(r"^[ \t]*[^\W\d]\w*[ \t]*\([ \t]*i[ \t]*\)[ \t]*=", re.MULTILINE)
-
-
-def looks_like(text: str) -> bool:
-    """Whether a text is probably an S-RASP program, possibly with syntax errors."""
-    return DEFINITION.search(text) is not None and HEADER.search(text) is not None
 
 
 def parse(text: str, *, source: str = "<string>", name: str | None = None) -> Program:
@@ -118,6 +111,3 @@ class _Reader(StatementReader):
         builder = Builder(self.source, statement.line)
         self.definitions.append(builder.build(tree))
         self.problems += builder.problems
-
-
-FORMAT = Format("srasp", (".srasp",), looks_like, parse, to_text, rank=40)

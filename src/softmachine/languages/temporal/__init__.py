@@ -39,7 +39,7 @@ from softmachine.languages.temporal.structure import (
     operators,
     symbols,
 )
-from softmachine.languages.temporal.syntax import looks_like, parse, parse_formula, to_text
+from softmachine.languages.temporal.syntax import parse, parse_formula, to_text
 
 __all__ = [
     "Formula", "Symbol", "Constant", "TRUE", "FALSE", "First", "Last",
@@ -49,6 +49,6 @@ __all__ = [
     "Predicate", "Position", "predicate",
     "conjunction", "disjunction", "core", "subformulas", "symbols",
     "Fragment", "Operator", "fragment", "operators",
-    "Specification", "parse", "parse_formula", "to_text", "looks_like",
+    "Specification", "parse", "parse_formula", "to_text",
     "truth", "satisfies",
 ]  # fmt: skip

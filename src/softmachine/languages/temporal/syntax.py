@@ -26,7 +26,7 @@ import re
 from collections.abc import Iterable
 from typing import cast
 
-from softmachine.languages.formats import Format
+from softmachine.languages.builtin_formats import TEMPORAL_HEADER
 from softmachine.languages.source import check_size, name_of
 from softmachine.languages.temporal.building import Builder, unquoted
 from softmachine.languages.temporal.formula import Formula, formula_text
@@ -40,28 +40,7 @@ from softmachine.support.errors import Place
 from softmachine.support.text import clipped
 
 LONGEST_NAME = 60
-HEADER = re.compile(r"\ufeff?(?:[ \t]*(?:#[^\n]*)?\n)*[ \t]*alphabet(?=\s|$)(?P<letters>[^\n]*)")
 LETTER = re.compile(r"(?P<comment>(?:(?<=[ \t]{2})|(?<=\t))#.*)|'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"|[^\s'\"]\S*|\S")
-MARKS = re.compile(
-    r"\bQ_|#[<>]\s*\[|←#|→#|[¬∧∨⊖⊕]|'[^'\n]+'|\b\w+\s*\(\s*(i\s*[,)]|#[<>])"
-    r"|\b(since|until|prev|next|once|historically|eventually|always)\b[ !(]|^\s*(true|false|first|last)\s*$"
-)
-"""Patterns that hardly occur outside formulas."""
-SIGNS = re.compile(r"\b[FGHOXY]\s*\(|\b[FGHOXY]\s+\w+\s*$|\w\s+[SU]\s+\w|[-=]>|[→↔]|\s[&|]{1,2}\s|^\s*[!~]\s*\w|#\s*\[")
-"""Patterns that identify a single line as a formula."""
-FILE_NAME = re.compile(r"\s*[^\s'\"]*[./\\][^\s'\"]*\s*")
-OTHER_LANGUAGES = re.compile(r"\A\s*[<{]|:=|^\s*[^\W\d]\w*\s*<-(?!>)|^\s*\w[\w .]*:|^\s*\w+\(i\)\s*=", re.MULTILINE)
-"""Patterns of definitions, rules and machine tables, which do not occur in formulas."""
-
-
-def looks_like(text: str) -> bool:
-    """Whether a text is probably a formula, possibly with syntax errors."""
-    if header := HEADER.match(text):
-        text = text[header.end() :]
-    elif FILE_NAME.fullmatch(text):
-        return False
-    marked = MARKS.search(text) or (SIGNS.search(text) if "\n" not in text.strip() else None)
-    return marked is not None and OTHER_LANGUAGES.search(text) is None
 
 
 def parse(
@@ -129,7 +108,7 @@ def to_text(what: Specification | Formula, *, unicode: bool = False) -> str:
 
 def _header(text: str, source: str) -> tuple[tuple[str, ...] | None, str]:
     """The symbols of the alphabet line, if there is one; and the text with that line replaced by spaces."""
-    header = HEADER.match(text)
+    header = TEMPORAL_HEADER.match(text)
     if not header:
         return None, text
     line = text.count("\n", 0, header.end()) + 1
@@ -148,6 +127,3 @@ def _header(text: str, source: str) -> tuple[tuple[str, ...] | None, str]:
         letters[letter] = None
     blanked = re.sub(r"[^\n]", " ", text[: header.end()])
     return tuple(letters), blanked + text[header.end() :]
-
-
-FORMAT = Format("temporal", (".ltl",), looks_like, parse, to_text, rank=110)

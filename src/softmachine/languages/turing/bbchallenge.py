@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator
 from string import ascii_uppercase, digits
 
-from softmachine.languages.formats import Format, refuse
+from softmachine.languages.formats import refuse
 from softmachine.languages.source import check_size, name_of
 from softmachine.languages.turing.machine import Rule, Tape, TuringMachine
 from softmachine.support.errors import Place, SourceError
@@ -19,11 +19,6 @@ from softmachine.support.errors import Place, SourceError
 HALT = "Z"
 MISSING = "---"
 EXAMPLE = "a code is like 1RB1LB_1LA1RZ: one row per state, three characters per rule, --- for a missing rule"
-
-
-def looks_like(text: str) -> bool:
-    """Whether a text is recognisably a bbchallenge code, even if it has errors."""
-    return re.fullmatch(r"\s*(?:[0-9][LRlr][A-Za-z]|---)[0-9A-Za-z_-]*\s*", text) is not None
 
 
 def parse(text: str, *, source: str = "<string>", name: str | None = None) -> TuringMachine:
@@ -116,6 +111,3 @@ def _obstacles(machine: TuringMachine) -> Iterator[str]:
         yield "no rule leads to its halting state Z"
     if any(move == "S" for rule in machine.rules for move in rule.move):
         yield "it has rules that do not move the head"
-
-
-FORMAT = Format("bbchallenge", (".bb",), looks_like, parse, to_text, rank=10)

@@ -12,7 +12,7 @@ import warnings
 from collections.abc import Iterator
 from html import escape
 
-from softmachine.languages.formats import Format, refuse
+from softmachine.languages.formats import refuse
 from softmachine.languages.source import check_size, name_of
 from softmachine.languages.turing.machine import MOVES, Rule, Tape, TuringMachine
 from softmachine.languages.turing.xml_nodes import XmlNode, read_xml
@@ -21,11 +21,6 @@ from softmachine.support.errors import Place, SourceError
 BLANK = "□"
 MOST_TAPES = 5
 XML_CHARACTERS = re.compile("[\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]*")
-
-
-def looks_like(text: str) -> bool:
-    """Whether a text is recognisably a JFLAP file, even if it has errors."""
-    return text.lstrip("\ufeff \t\r\n").startswith("<") and re.search(r"<structure\b", text) is not None
 
 
 def parse(text: str, *, source: str = "<string>", name: str | None = None) -> TuringMachine:
@@ -207,6 +202,3 @@ def _obstacles(machine: TuringMachine) -> Iterator[str]:
     for state in machine.states:
         if not state or not XML_CHARACTERS.fullmatch(state):
             yield f"state {state!r} has a name that XML cannot represent"
-
-
-FORMAT = Format("jflap", (".jff",), looks_like, parse, to_text, rank=20)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from softmachine.languages.formats import json_format
+from softmachine.languages.formats import json_codec
 from softmachine.languages.turing.machine import Rule, Tape, TuringMachine
 from softmachine.support.errors import SourceError
 
@@ -66,4 +66,4 @@ def _strings(items: Iterable[object]) -> tuple[str, ...]:
     return strings
 
 
-FORMAT = json_format("turing", machine_to_json, machine_from_json)
+parse_json, format_json = json_codec(machine_to_json, machine_from_json)

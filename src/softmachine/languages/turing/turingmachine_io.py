@@ -16,17 +16,15 @@ then a list, or has spaces between its symbols.
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 
-from softmachine.languages.formats import Format
 from softmachine.languages.source import check_size, name_of
 from softmachine.languages.turing.machine import Rule, Tape, TuringMachine
 from softmachine.languages.turing.turingmachine_io_writer import to_text
 from softmachine.languages.turing.yaml_nodes import YamlNode, read_embedded, read_yaml
 from softmachine.support.errors import Place
 
-__all__ = ["looks_like", "parse", "to_text"]
+__all__ = ["parse", "to_text"]
 
 WRAPPED = "source code"
 KEYS = (
@@ -35,11 +33,6 @@ KEYS = (
 )  # fmt: skip
 MOVES = {"L": "L", "R": "R", "N": "S", "S": "S"}
 INSTRUCTIONS = "an instruction is like R, {L: state}, {write: x, R} or {write: x, R: state}, or a synonym"
-
-
-def looks_like(text: str) -> bool:
-    """Whether a text is recognisably a turingmachine.io document, even if it has errors."""
-    return re.search(r"^['\"]?(table|source code|start state)['\"]?\s*:", text, re.MULTILINE) is not None
 
 
 def parse(text: str, *, source: str = "<string>", name: str | None = None) -> TuringMachine:
@@ -206,6 +199,3 @@ class _Reader:
             raise entries["write"][1].error("there is no symbol after 'write'", "quote a space: write: ' '")
         target = entries[moves[0]][1]
         return _Instruction(MOVES[moves[0]], write, None if target.is_null else self._known_state(target))
-
-
-FORMAT = Format("turingmachine.io", (".yaml", ".yml"), looks_like, parse, to_text, rank=30)
