@@ -8,7 +8,7 @@ from softmachine.theorems.theorem import Guide
 from softmachine.transformer.sight import Enclosure, Sight
 
 SHARE = "start"
-"""The label of 1/(i+1), the share of the start token."""
+"""The label of 1/(i+1), the mean of the start token's bit."""
 GUIDE = (
     Guide(
         "Which token is here?",
@@ -25,14 +25,14 @@ GUIDE = (
     Guide(
         "Compare",
         "(T + 1/2)/(i+1) and (1/2 - T)/(i+1) are at least 1/(2(i+1)) away from 0, so that their signs are certain: a "
-        "step (or two ReLUs) says whether T ≥ 0, and whether T ≤ 0.",
+        "step (or two ReLUs) decides whether T ≥ 0, and whether T ≤ 0.",
         ("depth…", "#…", "mean…"),
     ),
 )
 RULES = Guide(
     "Which rule comes first?",
     "Proposition 2.1. The logit of a rule is its priority if its body holds, so that the first that holds has the "
-    "largest; if none does, a token says that the run is stuck.",
+    "largest; if none does, a special token is emitted.",
     ("rule…",),
 )
 VERDICT = Guide(
