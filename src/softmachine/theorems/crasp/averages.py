@@ -119,7 +119,7 @@ class Averages:
         return found["sum"], number, found["start"]
 
     def inverse(self, count: Count, comparison: Comparison) -> Signal:
-        """1/(m+1) for a count m: the weight of the start token, which ties with the m counted keys for the best score."""
+        """1/(m+1) for a count m: the weight of the start token, which ties with the m counted keys."""
         return attend(
             f"1/(#{count.relation or ''}[{count.of}]+1)",
             query=constant(1),

@@ -52,7 +52,7 @@ POSITIONS = "the number of positions: the start token, the input and the chain o
 
 
 def of_program(program: Program, sign: Sign, attention: str, length: int | None) -> Signals:
-    """A decoder that emits the chain of thought; without rules, a transformer that outputs the verdict on each prefix."""
+    """A decoder that emits the chain of thought; without rules, a transformer that decides every prefix."""
     plain = core(program)
     names = Names.of(plain)
     start_token, stuck_token = special_tokens(program)

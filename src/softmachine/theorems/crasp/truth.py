@@ -102,7 +102,7 @@ class Logic:
         return self.negation(known[formula.parts[0]])
 
     def conjuncts(self, formula: Formula, value: bool, known: Mapping[Formula, Truth]) -> Iterator[tuple[Truth, bool]]:
-        """The parts, with required values, whose conjunction gives a formula a value; nested operators are flattened."""
+        """The parts, with required values, whose conjunction gives a formula a value; flattens nesting."""
         match formula:
             case Not(of):
                 yield from self.conjuncts(of, not value, known)
