@@ -89,13 +89,13 @@ class CounterCodec(DecoderCodec[CounterMachine]):
             super().require_run(word, said)
         self._require_end(letters, now, end)
 
-    def _require_end(self, letters: tuple[str, ...], last: Configuration, said: str | None) -> None:
+    def _require_end(self, letters: tuple[str, ...], last: Configuration, token: str | None) -> None:
         """Require that the verdict is that of the last state; words of the wrong shape must be rejected at once."""
-        shaped, verdict = self.source.has_shape(letters), VERDICTS.get(said or "")
-        if not shaped and (last.steps or said not in (None, REJECT)):
+        shaped, verdict = self.source.has_shape(letters), VERDICTS.get(token or "")
+        if not shaped and (last.steps or token not in (None, REJECT)):
             problem = f"the run continues, but the input symbols are not in the order {' '.join(self.alphabet)}"
             raise RunError(self.source, problem, 1, self.source.initial(letters))
-        if shaped and said is not None and (verdict is None or verdict != self.source.verdict(last.state)):
+        if shaped and token is not None and (verdict is None or verdict != self.source.verdict(last.state)):
             raise parted(self.source, last, f"the verdict is {verdict}" if verdict else "no transition is taken")
 
     def outcome(self, word: Word, said: Sequence[str]) -> CounterOutcome:
@@ -136,11 +136,11 @@ class CounterCodec(DecoderCodec[CounterMachine]):
         active = [None if following is None else number[following] for following in [*meant[1:], None]]
         return Scene(lines, active, picture=counters)
 
-    def _taken(self, said: Sequence[str]) -> Sequence[Transition]:
+    def _taken(self, tokens: Sequence[str]) -> Sequence[Transition]:
         """The transitions among the tokens; compressed if the tokens are."""
-        if isinstance(said, Codes):
-            return said.chosen(self.transitions.get)
-        return tuple(self.transitions[token] for token in said if token in self.transitions)
+        if isinstance(tokens, Codes):
+            return tokens.chosen(self.transitions.get)
+        return tuple(self.transitions[token] for token in tokens if token in self.transitions)
 
 
 def _times(taken: Sequence[Transition]) -> Iterable[tuple[Transition, int]]:

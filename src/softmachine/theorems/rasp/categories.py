@@ -46,7 +46,7 @@ class Categories:
     def _agreed(
         self, name: str, product: Product, values: Category, end: Result, *, alike: bool
     ) -> tuple[Category, Signal]:
-        """The common value of all selected keys, and a bit: no key is selected. The sink holds ``end``, if it is defined."""
+        """The common value of all selected keys, and a bit: no key is selected. The sink holds ``end``, if defined."""
         codes, forms = self._coded(values, end)
         bits = Signal(tuple(forms), (BIT,) * len(forms))
         places = range(len(codes))
@@ -151,7 +151,7 @@ class Categories:
         return stack(*bits), finder.compare(f"{name}: none", count, "=")
 
     def _mixed_extreme(self, name: str, selector: Selector, values: Category, default: Value, sign: int) -> Value:
-        """For Booleans and numbers: the common value if all agree; a Boolean if all are Booleans; otherwise a number."""
+        """For Booleans and numbers: the common value if all agree; a Boolean if all are Booleans; else a number."""
         if not isinstance(default, Category):
             raise ConstructionError(
                 "it takes the largest or smallest of both Booleans and numbers, and has an unbounded default"

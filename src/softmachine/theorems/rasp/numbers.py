@@ -130,7 +130,7 @@ class Finder:
             return square + below_square + lowered * (2 * slack) + letter * slack**2
         if self.frame.causal:
             raise ConstructionError(
-                f"its square is needed, and it may be {slope} times the number of symbols up to the position; a decoder "
+                f"its square is needed, and it may be {slope} times the number of symbols so far; a decoder "
                 "looks up squares of integers up to that number only"
             )
         self._few(name, slope + slack)
@@ -152,7 +152,7 @@ class Finder:
         return self.at(name, number.value, stack(*(position(feature) for feature in read)))
 
     def restored(self, name: str, number: Number) -> Number:
-        """The integer that a number is within 1/4 of: looked up again, with square and inverse if it is at most n. Gap: 1.
+        """The integer that a number is within 1/4 of: looked up again, with its square and inverse if x ≤ n. Gap: 1.
 
         The excess over multiples of n is bounded by a constant, and counted by units.
         """
@@ -211,7 +211,7 @@ class Finder:
         return Number(Bound.of(0), number.high, value, presence=number.presence)
 
     def clipped(self, name: str, number: Number) -> Number:
-        """x clipped to the range from -1 to n, with its square. Gap: 1."""
+        """The number clipped to the range from -1 to n, with its square. Gap: 1."""
         low = relu(f"{name}: above -1", number.value + self.frame.letter)
         end = self.frame.end.signal(self.frame.letter) + self.frame.letter
         value = low - relu(f"{name}: above n", low - end) - self.frame.letter
@@ -257,7 +257,7 @@ class Finder:
     def positive(self, name: str, value: Signal, like: Ratio) -> Signal:
         """A bit: whether a fraction is positive, decided by a head (Heaviside by attention).
 
-        Position 1 scores x - δ, where 2δ is the smallest absolute value of a nonzero x, and position 0 scores 0. Gap: δ.
+        Position 1 scores x - δ, where 2δ is the smallest nonzero value of x, and position 0 scores 0. Gap: δ.
         """
         delta, first = self.least(like), position(FIRST)
         return attend(

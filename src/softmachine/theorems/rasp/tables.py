@@ -100,7 +100,7 @@ class Tables:
         values: Sequence[Result],
         partial: bool,
     ) -> list[Affine]:
-        """One unit per value and group of rows that differ in the last operand only; the most frequent value is the rest."""
+        """One unit per value and group of rows that differ in the last operand; the most frequent value is the rest."""
         *front, last = varying
         cases: dict[tuple[int, ...], dict[object, list[int]]] = {}
         for indices, value in rows.items():

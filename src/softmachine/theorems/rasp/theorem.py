@@ -18,7 +18,7 @@ far as needed; a fraction is a real number, or numerator and denominator, or bot
 | +, -, comparison, min, max, abs | affine maps and units | – |
 | x if p else y, unbounded | 1/(x+1) or 1/(y+1), chosen by units; then the position | 1, 1/(n+1) |
 | x mod m, ⌊x/m⌋, round | position x, where residues are features; the position next to x/m - 1/2 + 1/(2m) | 1, 1/m |
-| comparison of fractions | position 1 scores x - δ, position 0 scores 0; 2δ is the least nonzero \|x\| | δ ≥ 1/O((n+1)²) |
+| comparison of fractions | position 1 scores x - δ, position 0 scores 0; 2δ is the least x > 0 | δ ≥ 1/O((n+1)²) |
 | mean times its width | the numerator; one over the weight of one key: the denominator | 1/(n+1) |
 | loop until nothing changes | 8(n+1) iterations, in a decoder 64; undefined if the last one is a change | – |
 | integer x carried by a loop | position x, looked up in every iteration so that softmax errors do not add up | 1 |
@@ -72,7 +72,7 @@ STEPS = (
     "Integers are compared by units, and chosen by way of 1/(x+1); the output has the largest logit.",
 )
 GUIDE = (
-    Guide("Which symbol is here?", "It is looked up from the token, as a one-hot vector.", ("symbol…",)),
+    Guide("Which symbol is here?", "It is looked up from the token, as a one-hot vector.", ("letter…",)),
     Guide(
         "Which keys are selected?",
         "They score T + Σ x² for this query, and so does the start token; all others at least 1 less. The head "
@@ -122,7 +122,7 @@ def continuation_of(codec: GeneratingRaspCodec, attention: str = "hard") -> Prog
 
 
 def _built(program: rasp.Program, length: int | None) -> Build:
-    letters = one_hot("symbol", program.alphabet)
+    letters = one_hot("letter", program.alphabet)
     build = Build(program, Frame(program.causal, letters.total.known(BIT)), letters, length)
     build.all()
     return build
