@@ -11,7 +11,7 @@ Needs and costs: those of C-RASP, see :mod:`softmachine.theorems.crasp`; the red
 
 from __future__ import annotations
 
-from softmachine.ir import Program
+from softmachine.ir import Program as Signals
 from softmachine.languages.counter import CounterMachine
 from softmachine.theorems.counter.telling import GUIDE
 from softmachine.theorems.counter.tokens import CounterCodec
@@ -26,7 +26,7 @@ _STATEMENT = "a counter machine as C-RASP with chain of thought, "
 _REFERENCE = "Softmax Transformers are Turing-Complete, Lemma 3.5 and Proposition 2.1"
 
 
-def signals(codec: CounterCodec, attention: str, sign: Sign) -> Program:
+def signals(codec: CounterCodec, attention: str, sign: Sign) -> Signals:
     """The signals of the machine's C-RASP program."""
     return of_program(codec.program, sign, attention, codec.length)
 

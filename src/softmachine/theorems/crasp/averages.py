@@ -14,7 +14,8 @@ from softmachine.support.errors import ConstructionError
 from softmachine.theorems.crasp.sums import SHARE, CountSum, Names
 from softmachine.theorems.crasp.truth import Truth
 from softmachine.transformer.attention import AVERAGE_HARD, Weighting, softmax
-from softmachine.transformer.features import Logarithm, Relation
+from softmachine.transformer.features import Logarithm
+from softmachine.transformer.features import Relation as PositionRelation
 
 RELATIVE = "R"
 SHARPNESS = 4
@@ -23,7 +24,7 @@ HALF = Fraction(1, 2)
 
 
 @dataclass(frozen=True)
-class InRelation(Relation):
+class InRelation(PositionRelation):
     """The indicator [[R]]: 1 where the key is in the query's row of the relative relation R, else 0."""
 
     @property

@@ -12,8 +12,8 @@ from fractions import Fraction
 from functools import cached_property
 from math import gcd
 
+from softmachine.languages.rasp import Program
 from softmachine.languages.rasp.core import UNDEFINED, Repeat, Value
-from softmachine.languages.rasp.program import Program
 from softmachine.languages.rasp.value_types import ZERO, Finite, Integer, Line, Ratio
 from softmachine.languages.rasp.values import Result, is_number, plain, spelled
 from softmachine.theorems.shared.special_tokens import unused
@@ -131,7 +131,7 @@ class Answers:
 
 
 def _fractions(found: Ratio) -> Iterator[Value]:
-    """Fractions between two bounds, by denominator, up to MOST_FRACTIONS."""
+    """Fractions between two bounds, by denominator, up to the largest number of tokens."""
     low, high = found.low.constant, found.high.constant
     count = 0
     for denominator in range(1, LARGEST_DENOMINATOR + 1):

@@ -231,7 +231,7 @@ class Build:
         return self._grid(name, node.key, node.query, key, query, lambda k, q: identity((k, q)) in wanted)
 
     def _listed(self, name: str, number: Number | Ratio, wanted: Sequence[core.Value]) -> Category:
-        """A number as a category over the given values and NONE_OF_THEM, so that the bits cover every case."""
+        """A number as a category over the given values and one for all others, so that the bits cover every case."""
         listed = self.pointwise.sorted_out(name, number, wanted)
         defined = self.frame.letter if number.presence is None else number.presence
         rest = defined - listed.bits.total if listed.values else defined

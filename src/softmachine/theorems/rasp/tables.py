@@ -132,7 +132,7 @@ class Tables:
         """The table of a function.
 
         Raises:
-            ConstructionError: If it has more than MOST_ROWS rows.
+            ConstructionError: If it has too many rows.
         """
         rows = prod(len(item.values) for item in operands)
         if rows > MOST_ROWS:

@@ -14,7 +14,7 @@ from softmachine.languages.rasp.evaluate import run
 from softmachine.languages.rasp.incremental import Reading
 from softmachine.languages.rasp.value_types import Integer
 from softmachine.languages.rasp.values import Result
-from softmachine.languages.source import spelled
+from softmachine.languages.source import spelled as word_text
 from softmachine.support.errors import ConstructionError, InputError, OutgrownError, StuckError
 from softmachine.theorems.codec import DecoderCodec, Interface, Outcome, Prompt, Word
 from softmachine.theorems.rasp.answers import LARGEST, Answers
@@ -97,7 +97,7 @@ class RaspCodec(StartedCodec[Program]):
     def outcome(self, word: Word, said: Sequence[str]) -> Outcome:
         """The values, one per symbol."""
         values = tuple(said[1:])
-        return Outcome(verdict="halt", output=spelled(values, values), word=self.source.word(word), values=values)
+        return Outcome(verdict="halt", output=word_text(values, values), word=self.source.word(word), values=values)
 
 
 @dataclass(frozen=True)
@@ -208,7 +208,7 @@ class GeneratingRaspCodec(DecoderCodec[Program]):
         appended = tuple(said[:-1]) if len(said) and self.stops(said[-1]) else tuple(said)
         verdict = "halt" if stopped else None
         return Outcome(
-            verdict=verdict, steps=len(appended), output=spelled(appended, appended), word=self.source.word(word)
+            verdict=verdict, steps=len(appended), output=word_text(appended, appended), word=self.source.word(word)
         )
 
 

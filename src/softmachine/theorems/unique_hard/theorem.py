@@ -68,7 +68,7 @@ class UniqueHeads:
         return rounded(f"{name} rounded", found)
 
     def at_count(self, name: str, count: logic.Count, of: Signal, read: Signal) -> Signal:
-        """Unreachable: :func:`_require_no_count` rejects counts."""
+        """Unreachable: counts are rejected before heads are built."""
         raise NotImplementedError
 
     def comparison(
