@@ -135,7 +135,7 @@ def test_a_head_without_words_of_its_own_is_told_in_those_of_attention() -> None
     run = sm.run("increment", "101", theorem="ternary", context=32)
     assert said_of(run, -1, "state before").startswith("state before: chose position ")
     soft = sm.run("dyck-1-program", "()", attention="soft")
-    assert "find -depth: chose position 0 (<s>) with weight 0.99999998477…" in " ".join(
+    assert "recover -depth: chose position 0 (<s>) with weight 0.99999998477…" in " ".join(
         sentence(head, soft.model) for head in sm.inspect(soft).at(-1).heads
     )
 

@@ -1,4 +1,4 @@
-"""A walk through one position of C-RASP, and what its heads saw: sums of counts."""
+"""Guided tour of one position of C-RASP, and explanations of its heads."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ SHARE = "start"
 GUIDE = (
     Guide(
         "Which token is here?",
-        "Proposition 2.1. The token is looked up, one-hot; formulas without counts are a matter of the token alone. "
+        "Proposition 2.1. The token is looked up, one-hot; formulas without counts depend on the token alone. "
         "Position 0 holds a start token, at which every count is 0.",
         ("token",),
     ),
@@ -44,7 +44,7 @@ VERDICT = Guide(
 
 
 def tell(codec: Codec[Source], sight: Sight) -> str | None:
-    """What a mean of C-RASP adds up to; None of a head that compares counts through a relation."""
+    """Explains the sums that a mean stands for; None for a head that compares counts through a relation."""
     del codec
     if sight.name != "mean" and not sight.name.startswith("mean at depth "):
         return None

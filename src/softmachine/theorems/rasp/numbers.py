@@ -71,7 +71,7 @@ class Finder:
 
     def number_at(self, name: str, index: Signal, unit: Signal) -> Number:
         """The integer 0 ≤ x ≤ n, given x·u and u, where u is at least 1/(n+1). Gap: u."""
-        found = self.at(f"find {name}", index, _places(), unit=unit, gap=self.frame.unit)
+        found = self.at(f"recover {name}", index, _places(), unit=unit, gap=self.frame.unit)
         _, high = self.frame.end.bounds
         return _of_place(name, found, high)
 
@@ -163,13 +163,13 @@ class Finder:
                 f"limit is {MOST_COUNTED:,}"
             )
         if (number.slopes, number.slack) == ((0, 1), (0, 0)):
-            found = _of_place(name, self.at(f"find {name}", number.value, _places()), number.high)
+            found = _of_place(name, self.at(f"recover {name}", number.value, _places()), number.high)
             return replace(found, presence=number.presence)
         end, total = self.frame.end.signal(self.frame.letter), constant(0)
         for sign, slope, slack in zip((-1, 1), number.slopes, number.slack, strict=True):
             parts = [sign * number.value - k * end for k in range(slope + 1)]
             for k, part in enumerate(parts[:-1]):
-                total = total + sign * self.at(f"find {name}, {sign * (k + 1)}", part, position(I))
+                total = total + sign * self.at(f"recover {name}, {sign * (k + 1)}", part, position(I))
             if slack:
                 total = total + sign * counted(f"{name}: {'below' if sign < 0 else 'beyond'}", parts[-1], slack)
         return replace(number, value=named(name, total.known(number.kind)))

@@ -82,7 +82,7 @@ GUIDE = (
     Guide(
         "How many are there?",
         "The lookup scores (2 c j - j²)/(c+1) at position j: the best position is c itself.",
-        ("find …",),
+        ("recover …",),
     ),
     Guide(
         "What is the output?",

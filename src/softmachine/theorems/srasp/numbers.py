@@ -207,7 +207,7 @@ class Finder:
                 label = f"{'-' if sign < 0 else ''}{name}" + (f", piece {k + 1}" if count > 1 else "")
                 squares = position(I_SQUARED) + 2 * k * position(I * N) if k else position(I_SQUARED)
                 read = stack(position(I), position(RAMP), squares)
-                piece = self.at(f"find {label}", sign * index - k * end, read, per, mask)
+                piece = self.at(f"recover {label}", sign * index - k * end, read, per, mask)
                 value, share, square = value + sign * piece[0], share + sign * piece[1], square + piece[2]
         # The pieces of a prefix sum end at i, not at n, so that squares are right for the first piece only.
         squared = mask is Mask.ALL or max(number.pieces) <= 1

@@ -18,7 +18,7 @@ GUIDE = (
         "Add up",
         "A prefix sum is a mean times i+1: uniform attention gives c/(i+1), and the score (2 c j - j²)/(i+1) is "
         "largest at position c, which is retrieved (after Strobl et al. 2024).",
-        ("mean of …", "find …"),
+        ("mean of …", "recover …"),
     ),
     Guide(
         "Look for a match",

@@ -1,4 +1,4 @@
-"""A walk through one position of a formula, and what its heads saw: deciders, neighbours, counts."""
+"""Guided tour of one position of a formula, and explanations of its heads."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _WITNESS = Guide(
 )
 _COUNTS = Guide(
     "How many?",
-    "Uniform attention gives the share of the positions that count, c/(i+1). A lookup among the positions finds c "
+    "Uniform attention gives the fraction of positions that count, c/(i+1). A lookup among the positions recovers c "
     "(Theorems 20 and 21, Lemma 7 of Yang et al. 2024), and comparisons of counts are units.",
     ("mean of …", "counted in …", "#…"),
 )
@@ -46,7 +46,7 @@ PROPOSITION_11 = Guide(
 )
 _UNIQUE = Guide(
     "Which position is nearest?",
-    "The rightmost of the best positions before, or the leftmost of those behind: masked unique-hard attention needs "
+    "The rightmost of the best positions before, or the leftmost of those after: masked unique-hard attention needs "
     "no position features (section 4.3 of Yang et al. 2024). The previous position is the rightmost of all before.",
     ("decides …", "prev …", "next …", "has …"),
 )
