@@ -43,8 +43,8 @@ class SraspCodec(StartedCodec[Program]):
         if self.source.decides:
             return super().outcome(word, said)
         answers = tuple(said[1:])
-        output = self.source.spell(answers)
-        return Outcome(verdict="halt", output=output, word=self.source.word(word), values=answers)
+        text = self.source.spell(answers)
+        return Outcome(verdict="halt", output=text, word=self.source.word(word), values=answers)
 
 
 def _format_value(value: Value) -> str:
