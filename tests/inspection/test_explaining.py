@@ -114,7 +114,7 @@ def test_what_the_ternary_construction_tells_is_what_the_machine_did() -> None:
             "position 2 (a) is the nearest where (Q_a) fails, if it fails anywhere, and (Q_b) does not hold",
         ),
         ("Y Q_a", "ab", 2, "prev Q_a: nearest odd", "position 1 (a) is the nearest odd one"),
-        ("#<[Q_a] = 2", "aba", 3, "share of #<[Q_a]", "2 of the 4 positions that it sees count"),
+        ("#<[Q_a] = 2", "aba", 3, "mean of #<[Q_a]", "2 of the 4 positions that it sees count"),
         ("#<[Q_a] = 2", "aba", 3, "#<[Q_a]", "the count is 2, which position 2 (b) stands for"),
         ("dyck-1-crasp", "(()", 3, "mean", "over 4 positions, depth adds up to 1"),
         ("parity-counter", "aaa", 3, "mean", "over 4 positions, a adds up to 3"),
@@ -135,7 +135,7 @@ def test_a_head_without_words_of_its_own_is_told_in_those_of_attention() -> None
     run = sm.run("increment", "101", theorem="ternary", context=32)
     assert said_of(run, -1, "state before").startswith("state before: chose position ")
     soft = sm.run("dyck-1-program", "()", attention="soft")
-    assert "find -depth: chose position 0 (<s>) with weight 0.99999998477…" in " ".join(
+    assert "recover -depth: chose position 0 (<s>) with weight 0.99999998477…" in " ".join(
         sentence(head, soft.model) for head in sm.inspect(soft).at(-1).heads
     )
 

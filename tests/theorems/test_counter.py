@@ -258,5 +258,5 @@ def test_a_run_on_letters_out_of_order_is_told() -> None:
     assert codec.read("ba", ["REJ"]).verdict == "reject"
     assert codec.read("ba", []).verdict is None
     for said in (["q_1", "ACC"], ["ACC"], ["q_1"]):
-        with pytest.raises(RunError, match="the letters are not in the order a b"):
+        with pytest.raises(RunError, match="the input symbols are not in the order a b"):
             codec.read("ba", said)

@@ -224,7 +224,7 @@ def test_a_length_is_needed_and_kept_to() -> None:
         sm.compile(program, "crasp-relu-bounded")
     model = sm.compile(program, "crasp-relu-bounded", length=5)
     assert model.length == 5
-    with pytest.raises(InputError, match="takes 6 positions, and the weights are made for 5"):
+    with pytest.raises(InputError, match="takes 6 positions, but the weights are built for 5"):
         sm.run(model, "babab")
     assert sm.run(model, "aab").tokens == ("t", "ACC")
     with pytest.raises(UsageError, match="does not end within the 5 positions"):

@@ -234,7 +234,7 @@ def test_a_product_of_two_integers_is_a_table_for_words_up_to_a_length() -> None
         api.compile(source)
     assert api.check(source, up_to=4, context=4).holds
     assert api.run(source, "abba").outcome.values == ("0", "4", "8", "12")
-    with pytest.raises(OutgrownError, match="longer than the weights are made for"):
+    with pytest.raises(OutgrownError, match="the weights are built for at most"):
         api.run(api.compile(source, context=2), "abba")
 
 
@@ -242,7 +242,7 @@ REFUSED = {
     "mean over a union": ("x = aggregate(not select(indices, length - 2, ==), indices, 0) > 1;", "several heads"),
     "fractions that are selected by": (
         'y = aggregate(full_s, indicator(tokens == "a"));\nx = selector_width(select(y, y, ==));',
-        "selects by fractions",
+        "selects by unbounded fractions",
     ),
     "a loop that carries a large integer": (
         "repeat x = 0 {\nx = min(x + 1, 1000000);\n} until unchanged;",
@@ -250,7 +250,7 @@ REFUSED = {
     ),
     "a sort joined with equality": (
         "h = selector_width(select(tokens, tokens, ==));\nx = selector_width(select(h, h, <) and select(h, 1, !=));",
-        "something else, which counting sort cannot do",
+        "another condition, which counting sort does not support",
     ),
 }  # fmt: skip
 
@@ -265,7 +265,7 @@ def test_what_has_no_construction_is_refused_by_name_and_place(case: str) -> Non
 
 
 def test_a_causal_program_that_reads_the_length_has_a_note() -> None:
-    assert "length is the number of letters up to the position" in api.compile("length-rasp", "rasp-causal").notes[0]
+    assert "length is the number of symbols up to the position" in api.compile("length-rasp", "rasp-causal").notes[0]
     assert api.compile("length-rasp").notes == ()
 
 

@@ -280,7 +280,7 @@ def test_the_start_token_is_none_of_the_letters() -> None:
 def test_what_cannot_be_built_is_refused_by_name() -> None:
     cases = {
         ("s(i) = psum j : pos(j)", "v(i) = s(i) = 3"): "vector 's': it adds integers between 0 and n",
-        ("v(i) = rightmost j where pos(j) != pos(i) : in(j) else '?'",): "vector 'v'.*not so",
+        ("v(i) = rightmost j where pos(j) != pos(i) : in(j) else '?'",): "vector 'v'.*does not hold",
         ("v(i) = pos(i) + 1",): "output 'v'.*integer",
         ("x(i) = pos(i) if in(i) = 'a' else 1000", "v(i) = x(i) > 3"): "vector 'x'.*heads",
     }

@@ -1,1 +1,1 @@
-"""Finite automata in logarithmically many turns, with one set of weights and no position features."""
+"""Finite automata in logarithmically many iterations, with one set of weights and no position features."""

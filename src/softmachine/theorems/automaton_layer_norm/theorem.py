@@ -1,20 +1,21 @@
-"""Finite automata in ⌈log₂ n⌉ turns of one loop, by one set of weights that knows nothing of positions: layer norm.
+"""Finite automata in ⌈log₂ n⌉ iterations of a looped block, by layer norm, without position features.
 
-Figure 1 of "Revisiting Padded Transformer Expressivity" gives fully uniform transformers with log^d turns the class
-FO-uniform TC^d, and cites Merrill and Sabharwal. This shows members of it: one set of weights for all lengths, no
-position feature, and a loop that turns ⌈log₂ n⌉ times. Regular languages are in NC¹, so in TC¹; those whose monoid has
-a group that is not solvable are complete for NC¹ (Barrington), and no transformer of constant depth is known for them.
-The zoo's ``shell-game`` is such a language.
+Figure 1 of "Revisiting Padded Transformer Expressivity" gives fully uniform transformers with log^d iterations the
+class FO-uniform TC^d, and cites Merrill and Sabharwal. These are members of it: one set of weights for all lengths, no
+position features, and a block that is applied ⌈log₂ n⌉ times. Regular languages are in NC¹, so in TC¹; those whose
+monoid has a group that is not solvable are complete for NC¹ (Barrington), and no transformer of constant depth is known
+for them. The zoo's ``shell-game`` is such a language.
 
-At every position i stands what the letters from i - 2^k + 1 to i do to states, |Q|² bits: from which to which. In turn
-k it is composed with what stands at i - 2^k, so that twice as many letters are covered; the start token, at position 0,
-changes no state, and is what is found where fewer letters are left. When 2^k ≥ n, all of the word up to i is covered.
+Position i holds the transition function of the symbols from i - 2^k + 1 to i, as |Q|² bits (state pairs). Iteration k
+composes it with the one at i - 2^k, which doubles the number of symbols covered (parallel prefix); the start token, at
+position 0, has the identity and is found where fewer symbols are left. When 2^k ≥ n, the whole prefix up to i is
+covered.
 
-Uniform attention gives 1/(i+1), the share of the start token. The distance is carried as 2^k/(i+1), which doubles in
-every turn, and stops at 1. So (i - 2^k)/(i+1) and 1/(i+1) are known, and the layer-norm hash of the two is that of the
-number i - 2^k, by which position i - 2^k is found (Merrill and Sabharwal; layer norm without the ε of section B.3).
+Uniform attention gives 1/(i+1), the mean of the start token's bit. The distance is carried as 2^k/(i+1), which doubles
+in every iteration up to 1. The layer-norm hash of (i - 2^k)/(i+1) and 1/(i+1) is that of the number i - 2^k, by which
+position i - 2^k is found (Merrill and Sabharwal; layer norm without the ε of section B.3).
 
-Needs: no position features; layer norm; that the loop turns ⌈log₂ n⌉ times. Hashes are irrational: float64 or balls, of
+Needs: no position features; layer norm; ⌈log₂ n⌉ iterations. Hashes are irrational: float64 or interval arithmetic with
 Θ(log n) bits, since scores are about 1/n⁴ apart.
 """
 
@@ -35,49 +36,49 @@ from softmachine.transformer.features import Logarithm
 
 
 def signals(codec: AutomatonCodec) -> Program:
-    """A transformer that says at every position whether the word up to there is accepted."""
+    """A transformer that outputs at every position whether the prefix up to there is accepted."""
     automaton = codec.automaton
     size = len(automaton.states)
-    # Step 1. What a letter does to states, and 1/(i+1).
+    # Step 1. The transition function of each symbol, and 1/(i+1).
     table = {codec.start: _bits(range(size))} | {letter: _bits(automaton.after(letter)) for letter in codec.alphabet}
-    does = token("does", table, labels=_labels(automaton)).known(BIT)
+    transition = token("transition", table, labels=_labels(automaton)).known(BIT)
     is_start = token("start", {codec.start: (1,)} | dict.fromkeys(codec.alphabet, (0,)))
     per = attend("1/(i+1)", value=is_start, mask=Mask.CAUSAL)
-    # Step 2. Twice as many letters in every turn.
-    begin = stack(does, per.known(real(0, 1)))
-    covered = loop("twice as far", times=Logarithm(of_length=True), carry=begin, body=_turn(size, per))
-    # Step 3. Where the first state has come to.
+    # Step 2. Every iteration doubles the number of symbols covered.
+    begin = stack(transition, per.known(real(0, 1)))
+    covered = loop("doubling", times=Logarithm(of_length=True), carry=begin, body=_loop_body(size, per))
+    # Step 3. The state that is reached from the start state.
     ends = [covered[size * automaton.start + state] for state in range(size) if automaton.accepting[state]]
     accepted = named("accepted", total(*ends, kind=BIT)) if ends else constant(0).known(BIT)
     return recogniser(codec.source.name, (codec.start, *codec.alphabet), accepted)
 
 
-def _turn(size: int, per: Signal) -> Callable[[Signal], Signal]:
-    """What letters do to states is composed with what those before them do; the distance doubles."""
+def _loop_body(size: int, per: Signal) -> Callable[[Signal], Signal]:
+    """The loop body: composes the transition function with that of the preceding symbols, and doubles the distance."""
 
-    def turn(state: Signal) -> Signal:
-        does, distance = state[: size**2], state[size**2]
+    def body(state: Signal) -> Signal:
+        transition, distance = state[: size**2], state[size**2]
         place = 1 - per
-        behind = relu("position behind", place - distance)
-        before = look_up("before", behind, per, place, per, does, Mask.CAUSAL)
+        earlier = relu("position i - 2^k", place - distance)
+        before = look_up("preceding transition", earlier, per, place, per, transition, Mask.CAUSAL)
         composed = [
-            total(*(_both(before[size * q + r], does[size * r + s]) for r in range(size)), kind=BIT)
+            total(*(_both(before[size * q + r], transition[size * r + s]) for r in range(size)), kind=BIT)
             for q in range(size)
             for s in range(size)
         ]
-        further = (2 * distance - relu("beyond 1", 2 * distance - 1)).known(real(0, 1))
+        further = (2 * distance - relu("above 1", 2 * distance - 1)).known(real(0, 1))
         return stack(*composed, further)
 
-    return turn
+    return body
 
 
 def _both(one: Signal, other: Signal) -> Signal:
-    """Whether two bits are 1."""
+    """The conjunction of two bits."""
     return relu("composed", one + other - 1)
 
 
 def _bits(after: Sequence[int]) -> tuple[int, ...]:
-    """A function of states as bits: from which to which."""
+    """A function on states as bits, one per pair of states."""
     return tuple(int(after[state] == other) for state in range(len(after)) for other in range(len(after)))
 
 
@@ -87,19 +88,19 @@ def _labels(automaton: Automaton) -> tuple[str, ...]:
 
 GUIDE = (
     Guide(
-        "How far along are we?",
-        "Uniform attention to the start token gives 1/(i+1); without position features that is all there is.",
+        "Which position is this?",
+        "Uniform attention to the start token gives 1/(i+1), the only position signal without position features.",
         ("1/(i+1)",),
     ),
     Guide(
-        "Which position is 2^k behind?",
+        "Which position is 2^k earlier?",
         "(i - 2^k)/(i+1) and 1/(i+1) have the layer-norm hash of i - 2^k, as that position has.",
-        ("position behind", "before…", "hash of the position…", "before"),
+        ("position i - 2^k", "preceding transition…", "hash of the position…", "preceding transition"),
     ),
     Guide(
-        "What do twice as many letters do?",
-        "What the letters before do to states, and then what those here do.",
-        ("composed", "twice as far", "beyond 1"),
+        "What is the transition function of twice as many symbols?",
+        "The transition function of the preceding symbols, composed with the one here.",
+        ("composed", "doubling", "above 1"),
     ),
 )
 
@@ -108,9 +109,9 @@ _STATES = parameter("|Q|", "states of the automaton", lambda codec: len(codec.au
 THEOREMS = (
     Theorem(
         "automaton-layer-norm",
-        "fully uniform, log n turns: finite automata by hard attention and layer norm, one set of weights",
+        "fully uniform, log n iterations: finite automata by hard attention and layer norm, one set of weights",
         "Revisiting Padded Transformer Expressivity, Figure 1 (†), layer norm without ε; Merrill and Sabharwal 2025",
-        Needs("no position features", also="layer norm; a loop that turns ⌈log₂ n⌉ times"),
+        Needs("no position features", also="layer norm; ⌈log₂ n⌉ iterations of a block"),
         Cost(
             {
                 "stored layers": 4,
@@ -118,17 +119,17 @@ THEOREMS = (
                 "width": 2 * _STATES**2 + 10,
                 "units per layer": _STATES**3 + 4 * _STATES**2 + 10,
             },
-            also="three of the layers are a loop, applied ⌈log₂ n⌉ times",
+            also="three of the layers are a looped block, applied ⌈log₂ n⌉ times",
         ),
         TuringMachine,
         ("hard",),
         codec=lambda machine, _: AutomatonCodec(machine),
         signals=lambda codec, _: signals(codec),
         steps=(
-            "Uniform attention gives 1/(i+1), the share of the start token.",
-            "What 2^k letters do to states is composed with what the 2^k letters before them do.",
-            "The position 2^k behind is found by the layer-norm hash; 2^k/(i+1) doubles in every turn.",
-            "After ⌈log₂ n⌉ turns all letters are covered: has the first state come to an accepting one?",
+            "Uniform attention gives 1/(i+1), the mean of the start token's bit.",
+            "The transition function of 2^k symbols is composed with that of the 2^k symbols before them.",
+            "The layer-norm hash finds the position 2^k earlier; 2^k/(i+1) doubles in every iteration.",
+            "After ⌈log₂ n⌉ iterations the prefix is covered: is an accepting state reached from the start state?",
         ),
         guide=GUIDE,
         rank=12,

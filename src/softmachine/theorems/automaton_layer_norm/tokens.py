@@ -1,4 +1,4 @@
-"""Turing machines that are finite automata, and how words are put to a transformer that runs them."""
+"""One-way read-only Turing machines as finite automata, and the codec of the theorem."""
 
 from __future__ import annotations
 
@@ -16,9 +16,12 @@ ACCEPTS, REJECTS = "accept", "reject"
 
 @dataclass(frozen=True)
 class Automaton:
-    """The finite automaton that a machine is which reads every letter once, from left to right.
+    """The finite automaton of a Turing machine that reads every symbol once, from left to right, and never writes.
 
-    A machine that stops before the end of the word has decided: two states more, from which nothing leads away.
+    A machine that halts before the end of the word has decided: two absorbing states stand for the verdicts.
+
+    Raises:
+        ConstructionError: If the machine is not of this form.
     """
 
     machine: TuringMachine
@@ -26,28 +29,28 @@ class Automaton:
     def __post_init__(self) -> None:
         machine = self.machine
         if machine.tapes != 1 or not machine.accept:
-            raise _refused(machine, "it has several tapes or no accepting state")
+            raise _not_an_automaton(machine, "it has several tapes or no accepting state")
         for rule in machine.rules:
             if rule.read != rule.write:
-                raise _refused(machine, f"the rule {rule} writes")
-            goes_on = rule.next not in machine.final
-            if goes_on and rule.read == (machine.blank,):
-                raise _refused(machine, f"the rule {rule} goes on after the word")
-            if goes_on and rule.move != ("R",):
-                raise _refused(machine, f"the rule {rule} does not go right")
+                raise _not_an_automaton(machine, f"the rule {rule} writes")
+            continues = rule.next not in machine.final
+            if continues and rule.read == (machine.blank,):
+                raise _not_an_automaton(machine, f"the rule {rule} continues after the end of the word")
+            if continues and rule.move != ("R",):
+                raise _not_an_automaton(machine, f"the rule {rule} does not move right")
 
     @cached_property
     def states(self) -> tuple[str, ...]:
-        """The states in which it goes on, and two in which it has decided."""
+        """The non-final states of the machine, and one absorbing state per verdict."""
         return (*(state for state in self.machine.states if state not in self.machine.final), ACCEPTS, REJECTS)
 
     @property
     def start(self) -> int:
-        """The number of the first state."""
+        """The index of the start state."""
         return self.states.index(self._standing(self.machine.start))
 
     def after(self, letter: str) -> tuple[int, ...]:
-        """For each state the number of the state after a letter."""
+        """For each state, the index of its successor on a symbol."""
         return tuple(self._next(state, letter) for state in range(len(self.states)))
 
     @cached_property
@@ -75,19 +78,19 @@ class Automaton:
         return REJECTS if state in self.machine.reject else state
 
 
-def _refused(machine: TuringMachine, why: str) -> ConstructionError:
+def _not_an_automaton(machine: TuringMachine, why: str) -> ConstructionError:
     return ConstructionError(
-        f"{machine.name!r} is no finite automaton: {why}",
-        hint="this theorem is for machines that read every letter once, going right, and decide at the blank",
+        f"{machine.name!r} is not a finite automaton: {why}",
+        hint="this theorem applies to machines that read every symbol once, move right, and decide at the first blank",
     )
 
 
 @dataclass(frozen=True)
 class AutomatonCodec(StartedCodec[TuringMachine]):
-    """A start token, then the word; at every position whether the word up to there is accepted.
+    """Codec with prompt "start token, word"; the output at each position is whether the prefix is accepted.
 
     Raises:
-        ConstructionError: If the machine is no finite automaton.
+        ConstructionError: If the machine is not a finite automaton.
     """
 
     def __post_init__(self) -> None:
@@ -99,7 +102,7 @@ class AutomatonCodec(StartedCodec[TuringMachine]):
         return Automaton(self.source)
 
     def expected(self, word: Word, max_steps: int) -> Iterator[str | None]:
-        """What the machine says of all that a word begins with."""
+        """The verdict on every prefix of the word, the empty one first."""
         del max_steps
         letters = self.source.word(word)
         for count in range(len(letters) + 1):

@@ -1,4 +1,4 @@
-"""A walk through one token of a counter machine's run: counters are sums of counts, and C-RASP does the rest."""
+"""Guided tour of one token of a counter machine's run."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ GUIDE = (
     Guide(
         "Which transition was last?",
         "Lemma 3.5. A run has a token for each transition; the state is the one that the last transition leads to, so "
-        "that the token here says it.",
+        "that the token here determines it.",
         ("token",),
     ),
     Guide(

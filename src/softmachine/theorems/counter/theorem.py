@@ -1,8 +1,9 @@
 """Counter machines as C-RASP with chain of thought: Lemma 3.5 of "Softmax Transformers are Turing-Complete".
 
-A run is written one token a transition. A counter is what it started with, the number of its letter in the input, plus
-what the transitions in the chain of thought have added to it: a sum of counts. So the test of a transition is a
-comparison of counts, and the state is that of the last transition. C-RASP has a rule for each transition, in order.
+A run has one token per transition. The value of a counter is its initial value, the number of occurrences of its symbol
+in the input, plus the updates of the transitions in the chain of thought: a sum of counts. The test of a transition is
+therefore a comparison of counts, and the state is the target of the last transition. The C-RASP program has one rule
+per transition, in order.
 
 Needs and costs: those of C-RASP, see :mod:`softmachine.theorems.crasp`; the reduction is
 :mod:`softmachine.languages.crasp.from_counter`.
@@ -10,7 +11,7 @@ Needs and costs: those of C-RASP, see :mod:`softmachine.theorems.crasp`; the red
 
 from __future__ import annotations
 
-from softmachine.ir import Program
+from softmachine.ir import Program as Signals
 from softmachine.languages.counter import CounterMachine
 from softmachine.theorems.counter.telling import GUIDE
 from softmachine.theorems.counter.tokens import CounterCodec
@@ -21,11 +22,11 @@ from softmachine.theorems.crasp.theorem import POSITIONS, UNIFORM, of_program
 from softmachine.theorems.crasp.truth import Sign
 from softmachine.theorems.theorem import Needs, Theorem
 
-_COUNTED = "Lemma 3.5 and Proposition 2.1: a counter machine as C-RASP with chain of thought, "
+_STATEMENT = "a counter machine as C-RASP with chain of thought, "
 _REFERENCE = "Softmax Transformers are Turing-Complete, Lemma 3.5 and Proposition 2.1"
 
 
-def signals(codec: CounterCodec, attention: str, sign: Sign) -> Program:
+def signals(codec: CounterCodec, attention: str, sign: Sign) -> Signals:
     """The signals of the machine's C-RASP program."""
     return of_program(codec.program, sign, attention, codec.length)
 
@@ -33,7 +34,7 @@ def signals(codec: CounterCodec, attention: str, sign: Sign) -> Program:
 def _theorem(name: str, sign: Sign, how: str, needs: Needs, rank: int, length: str = "") -> Theorem:
     return Theorem(
         name,
-        f"{_COUNTED}{how}",
+        f"{_STATEMENT}{how}",
         _REFERENCE,
         needs,
         COST,
@@ -42,9 +43,9 @@ def _theorem(name: str, sign: Sign, how: str, needs: Needs, rank: int, length: s
         codec=CounterCodec,
         signals=lambda codec, attention: signals(codec, attention, sign),
         steps=(
-            "A counter is a sum of counts: of its letter in the input, and of the transitions that changed it.",
-            "The test of a transition is a comparison of such sums; the state is that of the last transition.",
-            "Each transition is a rule of C-RASP with chain of thought, and Proposition 2.1 does the rest.",
+            "A counter is a sum of counts: of its symbol in the input, and of the transitions that update it.",
+            "The test of a transition is a comparison of such sums; the state is the target of the last transition.",
+            "Each transition is a rule of C-RASP with chain of thought, which the theorem crasp compiles.",
         ),
         guide=GUIDE,
         tells=tell,
@@ -56,6 +57,13 @@ def _theorem(name: str, sign: Sign, how: str, needs: Needs, rank: int, length: s
 
 THEOREMS = (
     _theorem("counter", Sign.HEAVISIDE, "by uniform attention and Heaviside units", UNIFORM, 1),
-    _theorem("counter-relu", Sign.RELU, "with ReLU alone", UNIFORM.and_also("letters in any order"), 2),
-    _theorem("counter-relu-bounded", Sign.BOUNDED, "with ReLU alone, with a slope for a length", UNIFORM, 3, POSITIONS),
+    _theorem("counter-relu", Sign.RELU, "with ReLU alone", UNIFORM.and_also("input symbols in any order"), 2),
+    _theorem(
+        "counter-relu-bounded",
+        Sign.BOUNDED,
+        "with ReLU alone, with a slope for a maximal length",
+        UNIFORM,
+        3,
+        POSITIONS,
+    ),
 )

@@ -1,4 +1,4 @@
-"""How words are put to a transformer for a counter machine, and how its chain of thought is read: as transitions."""
+"""Codec of counter machines: prompts from words, and transitions and verdicts from chains of thought."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ from softmachine.theorems.crasp.tokens import CraspCodec
 
 @dataclass(frozen=True)
 class CounterCodec(DecoderCodec[CounterMachine]):
-    """A start token, the word, one token for each transition that is taken, and the verdict.
+    """Codec with context "start token, word, one token per transition, verdict".
 
     Args:
         source: The machine.
-        length: The number of positions that the weights are made for, if they are made for one.
+        length: The number of positions that the weights are built for; None if they serve every length.
     """
 
     length: int | None = None
@@ -44,7 +44,7 @@ class CounterCodec(DecoderCodec[CounterMachine]):
 
     @cached_property
     def transitions(self) -> dict[str, Transition]:
-        """What the tokens of the chain of thought mean."""
+        """The transition of each token of the chain of thought."""
         return transition_tokens(self.source)
 
     @cached_property
@@ -55,11 +55,11 @@ class CounterCodec(DecoderCodec[CounterMachine]):
         return self._thought.prompt(word)
 
     def stops(self, token: str) -> bool:
-        """Whether the token is a verdict, or says that no transition applies."""
+        """Whether the token is a verdict, or the one for "no transition applies"."""
         return self._thought.stops(token)
 
     def expected(self, word: Word, max_steps: int) -> Iterator[str]:
-        """The transitions that the machine takes, as its interpreter has them, and its verdict."""
+        """The tokens of the transitions that the reference interpreter takes, and its verdict."""
         names = {transition: token for token, transition in self.transitions.items()}
         taken, state = 0, self.source.start
         for transition in transitions(self.source, word):
@@ -75,10 +75,10 @@ class CounterCodec(DecoderCodec[CounterMachine]):
         return self.program
 
     def require_run(self, word: Word, said: Sequence[str]) -> None:
-        """See that this is the machine's own run: a model knows nothing of counters below 0, nor of choices.
+        """Require that the output is the machine's run: the model does not detect negative counters or nondeterminism.
 
         Raises:
-            RunError: If the machine breaks the rules, or does something else; it names the first such step.
+            RunError: If the run is invalid for the machine or differs from it; the message gives the first such step.
             PartedError: If a token is not a transition.
         """
         letters, taken = self.source.word(word), self._taken(said)
@@ -89,17 +89,17 @@ class CounterCodec(DecoderCodec[CounterMachine]):
             super().require_run(word, said)
         self._require_end(letters, now, end)
 
-    def _require_end(self, letters: tuple[str, ...], last: Configuration, said: str | None) -> None:
-        """See that a verdict is the one of the last state; words of the wrong shape are rejected at once."""
-        shaped, verdict = self.source.has_shape(letters), VERDICTS.get(said or "")
-        if not shaped and (last.steps or said not in (None, REJECT)):
-            problem = f"the run goes on, but the letters are not in the order {' '.join(self.alphabet)}"
+    def _require_end(self, letters: tuple[str, ...], last: Configuration, token: str | None) -> None:
+        """Require that the verdict is that of the last state; words of the wrong shape must be rejected at once."""
+        shaped, verdict = self.source.has_shape(letters), VERDICTS.get(token or "")
+        if not shaped and (last.steps or token not in (None, REJECT)):
+            problem = f"the run continues, but the input symbols are not in the order {' '.join(self.alphabet)}"
             raise RunError(self.source, problem, 1, self.source.initial(letters))
-        if shaped and said is not None and (verdict is None or verdict != self.source.verdict(last.state)):
+        if shaped and token is not None and (verdict is None or verdict != self.source.verdict(last.state)):
             raise parted(self.source, last, f"the verdict is {verdict}" if verdict else "no transition is taken")
 
     def outcome(self, word: Word, said: Sequence[str]) -> CounterOutcome:
-        """What a chain of thought says: the verdict, and the counters after all transitions."""
+        """The verdict of a chain of thought, and the counters after all its transitions."""
         letters, taken = self.source.word(word), self._taken(said)
         counters = self.source.initial(letters)
         for transition, times in _times(taken):
@@ -136,21 +136,21 @@ class CounterCodec(DecoderCodec[CounterMachine]):
         active = [None if following is None else number[following] for following in [*meant[1:], None]]
         return Scene(lines, active, picture=counters)
 
-    def _taken(self, said: Sequence[str]) -> Sequence[Transition]:
-        """The transitions among the tokens, in little memory if there are many."""
-        if isinstance(said, Codes):
-            return said.chosen(self.transitions.get)
-        return tuple(self.transitions[token] for token in said if token in self.transitions)
+    def _taken(self, tokens: Sequence[str]) -> Sequence[Transition]:
+        """The transitions among the tokens; compressed if the tokens are."""
+        if isinstance(tokens, Codes):
+            return tokens.chosen(self.transitions.get)
+        return tuple(self.transitions[token] for token in tokens if token in self.transitions)
 
 
 def _times(taken: Sequence[Transition]) -> Iterable[tuple[Transition, int]]:
-    """The transitions, and how often each is taken."""
+    """Transitions with multiplicities."""
     return zip(taken.names, taken.counts(), strict=True) if isinstance(taken, Codes) else ((one, 1) for one in taken)
 
 
 @dataclass(frozen=True, kw_only=True)
 class CounterOutcome(Outcome):
-    """What a counter machine's run came to, read off its tokens."""
+    """The result of a counter machine's run, read from its tokens."""
 
     machine: CounterMachine
     taken: Sequence[Transition]

@@ -1,1 +1,1 @@
-"""C-RASP, with chain of thought or without, by uniform attention."""
+"""C-RASP, with or without chain of thought, by uniform attention."""

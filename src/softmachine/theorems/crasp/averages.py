@@ -1,4 +1,4 @@
-"""What C-RASP counts, as averages over the past or over a relation; :mod:`.theorem` says why they decide."""
+"""Attention heads of C-RASP: counts as averages over the past or over a relation; :mod:`.theorem` has the proof."""
 
 from __future__ import annotations
 
@@ -14,39 +14,40 @@ from softmachine.support.errors import ConstructionError
 from softmachine.theorems.crasp.sums import SHARE, CountSum, Names
 from softmachine.theorems.crasp.truth import Truth
 from softmachine.transformer.attention import AVERAGE_HARD, Weighting, softmax
-from softmachine.transformer.features import Logarithm, Relation
+from softmachine.transformer.features import Logarithm
+from softmachine.transformer.features import Relation as PositionRelation
 
 RELATIVE = "R"
 SHARPNESS = 4
-"""λ: keys outside of a relation lose this much, times ⌈log₂(i+1)⌉."""
+"""λ: scaled gap between keys in the relation and other keys, per ⌈log₂(i+1)⌉."""
 HALF = Fraction(1, 2)
 
 
 @dataclass(frozen=True)
-class InRelation(Relation):
-    """[[R]]: 1 where the key is in the query's row of the relative relation R, else 0."""
+class InRelation(PositionRelation):
+    """The indicator [[R]]: 1 where the key is in the query's row of the relative relation R, else 0."""
 
     @property
     def name(self) -> str:
-        """The indicator."""
+        """The indicator, in the paper's notation."""
         return "[[R]]"
 
     def value(self, key: int, query: int) -> int:
-        """1 if it is."""
+        """1 if the key is in the row of the query."""
         return int(query > 0 and key in row(query))
 
 
 @dataclass(frozen=True)
 class Averages:
-    """The heads of one depth.
+    """The heads of one nesting depth of counts.
 
     Args:
         letters: The token, one-hot.
-        start: A bit: whether this is position 0.
-        known: The truth values of what is counted.
-        names: What sums are called.
-        soft: Whether attention is softmax, or average-hard: uniform attention is both.
-        bits: Whether true is 1; else it is 1/(i+1), which cannot be counted.
+        start: A bit: 1 at position 0.
+        known: The truth values of the formulas that are counted.
+        names: The names of sums.
+        soft: Whether attention is softmax; otherwise it is average-hard. Uniform attention is both.
+        bits: Whether true is 1; otherwise it is 1/(i+1), which cannot be counted.
     """
 
     letters: Signal
@@ -57,7 +58,7 @@ class Averages:
     bits: bool
 
     def over_past(self, depth: int, comparisons: Iterable[Comparison]) -> dict[CountSum, Signal]:
-        """One head for all sums of ordinary counts: each over i+1; at the first depth, also 1/(i+1)."""
+        """One head for all sums of ordinary counts, each divided by i+1; at the first depth, also 1/(i+1)."""
         ordinary = [comparison for comparison in comparisons if not _through_relation(comparison)]
         sums = {CountSum.of(comparison).positive: comparison for comparison in ordinary}
         summands = {of: self.summand(of, comparison) for of, comparison in sums.items()}
@@ -73,10 +74,10 @@ class Averages:
         return {of: means[k] for k, of in enumerate(summands)}
 
     def sides(self, comparison: Comparison, means: Mapping[CountSum, Signal]) -> tuple[Signal, Signal]:
-        """Two numbers for T ~ 0: positive iff T ≥ 0, and iff T ≤ 0. Else they are negative, and neither is near 0.
+        """Two numbers for T ~ 0: the first positive iff T ≥ 0, the second iff T ≤ 0. Neither is near 0.
 
         Raises:
-            ConstructionError: If counts through a relation are compared in a way that there are no heads for.
+            ConstructionError: If there is no construction for a comparison of counts through a relation.
         """
         if _through_relation(comparison):
             return self.relative_sides(comparison, means[SHARE])
@@ -84,13 +85,13 @@ class Averages:
         return _shifted(of.sign * means[of.positive], counted(comparison)[1], means[SHARE])
 
     def relative_sides(self, comparison: Comparison, share: Signal) -> tuple[Signal, Signal]:
-        """The same with counts through R: of these alone, or of one with one ordinary count."""
+        """The same for counts through R only, or for one of them against one ordinary count."""
         terms, number = counted(comparison)
         for _, count in terms:
             if count.relation not in (None, RELATIVE):
                 raise ConstructionError(
                     f"there is no construction for counts through {count.relation!r} in {str(comparison)!r}",
-                    hint=f"only for {RELATIVE}, since it relates a position with few others",
+                    hint=f"only counts through {RELATIVE} are supported, since it relates a position with few others",
                 )
         if all(count.relation for _, count in terms):
             return _shifted(*self.over_relation(comparison))
@@ -100,12 +101,12 @@ class Averages:
             # The larger count has the smaller inverse.
             return inverse[-1] - inverse[1] + share * HALF, inverse[1] - inverse[-1] + share * HALF
         raise ConstructionError(
-            f"there is no construction for {str(comparison)!r}: counts through {RELATIVE} can be compared with one "
-            "another, or a single one with a single ordinary count",
+            f"there is no construction for {str(comparison)!r}: counts through {RELATIVE} can be compared with each "
+            "other, or a single one with a single ordinary count",
         )
 
     def over_relation(self, comparison: Comparison) -> tuple[Signal, int, Signal]:
-        """Counts through R alone: averaged over R and the start token, with the constant, in units of 1/(|R|+1)."""
+        """Counts through R only: the mean over R and the start token, the constant, and the unit 1/(|R|+1)."""
         of, number = CountSum.of(comparison), counted(comparison)[1]
         found = attend(
             f"mean over {RELATIVE} and start: {of}",
@@ -119,7 +120,7 @@ class Averages:
         return found["sum"], number, found["start"]
 
     def inverse(self, count: Count, comparison: Comparison) -> Signal:
-        """1/(m+1) for a count m: the weight of the start token, where the best keys are it and what is counted."""
+        """1/(m+1) for a count m: the weight of the start token, which ties with the m counted keys."""
         return attend(
             f"1/(#{count.relation or ''}[{count.of}]+1)",
             query=constant(1),
@@ -131,11 +132,11 @@ class Averages:
         )
 
     def sharp(self, largest: int) -> Weighting:
-        """Nearly all weight on the best keys, for values up to ``largest``: each doubling of them takes 1 more."""
+        """Softmax with nearly all weight on the best keys, for values up to ``largest``; λ grows by 1 per doubling."""
         return softmax(Logarithm(SHARPNESS + (largest - 1).bit_length())) if self.soft else AVERAGE_HARD
 
     def summand(self, of: CountSum, comparison: Comparison) -> Signal:
-        """What is added up over the positions: each count's formula times its coefficient."""
+        """The summand at a position: the sum of each count's coefficient times its formula's truth value."""
         total = constant(0)
         for factor, count in of.terms:
             total = total + factor * self.counted(count, comparison)
@@ -146,7 +147,7 @@ class Averages:
         truth = self.known[count.of]
         if isinstance(truth, Signal) and not self.bits:
             raise ConstructionError(
-                f"with ReLU alone and without a bound on the length, {str(count.of)!r} cannot be counted in "
+                f"with ReLU alone and no bound on the length, {str(count.of)!r} cannot be counted in "
                 f"{str(comparison)!r}: its truth value is 1/(i+1), not 1",
                 hint="use Heaviside units (crasp), or a bound on the length (crasp-relu-bounded)",
             )
@@ -155,7 +156,7 @@ class Averages:
 
 
 def _shifted(mean: Signal, number: int, unit: Signal) -> tuple[Signal, Signal]:
-    """T + 1/2 and 1/2 - T in some unit, from T - c in that unit and c."""
+    """T + 1/2 and 1/2 - T in multiples of ``unit``, from T - c in multiples of ``unit``, and c."""
     return mean + (number + HALF) * unit, (HALF - number) * unit - mean
 
 
@@ -164,7 +165,7 @@ def _through_relation(comparison: Comparison) -> bool:
 
 
 def _at_start(formula: Formula) -> bool:
-    """Whether a formula holds before the first position, where there is no symbol and every count is 0."""
+    """Whether a formula holds at the start token, where there is no symbol and every count is 0."""
     match formula:
         case Constant(value):
             return value

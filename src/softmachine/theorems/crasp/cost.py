@@ -1,4 +1,4 @@
-"""What C-RASP costs, and what is reduced to it, by the formulas of the program (``core``)."""
+"""Cost of C-RASP programs, and of machines reduced to them, by the formulas of the core program."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def _parts(program: Program) -> tuple[Core, tuple[Formula, ...]]:
 
 
 def _core(symbol: str, meaning: str, at: Callable[[Core, tuple[Formula, ...]], int]) -> Expression:
-    """A parameter of the core of a program, or of the program of a machine, and of the formulas in it."""
+    """A parameter computed from the core program of a codec and its subformulas."""
     return parameter(symbol, meaning, lambda codec: at(*_parts(getattr(codec, "program", codec.source))))
 
 
@@ -36,6 +36,6 @@ def _repeated(found: Core) -> int:
 _DEPTH = largest(1, _core("D", "nesting depth of counts", lambda _, parts: nesting(parts, Comparison)))
 _RELATED = _core("R", "comparisons through the relation R", lambda _, parts: sum(map(_related, parts)))
 _BOOLEAN = _core("B", "nesting depth of and and or", lambda _, parts: nesting(parts, And, Or))
-_REPEATED = _core("M", "most rules for a token beyond the first", lambda found, _: _repeated(found))
+_REPEATED = _core("M", "largest number of rules for one token, minus 1", lambda found, _: _repeated(found))
 
 COST = Cost({}, {"heads": _DEPTH + 2 * _RELATED, "layers": _DEPTH + _BOOLEAN + _REPEATED})

@@ -1,4 +1,4 @@
-"""The sums of counts that C-RASP compares, and what they and formulas are called in the residual stream."""
+"""Linear combinations of counts in C-RASP comparisons, and names of sums and formulas in the residual stream."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from softmachine.theorems.shared.special_tokens import unused
 
 @dataclass(frozen=True)
 class CountSum:
-    """What a comparison adds up, without its constant, in an order that does not depend on how it is written."""
+    """The linear combination of counts in a comparison, without its constant, in canonical order."""
 
     terms: tuple[tuple[int, Count], ...]
 
@@ -31,12 +31,12 @@ class CountSum:
 
     @property
     def positive(self) -> CountSum:
-        """The same sum, or its negative, such that the first coefficient is positive."""
+        """The sum or its negative, whichever has a positive first coefficient."""
         return CountSum(tuple((self.sign * factor, count) for factor, count in self.terms))
 
     @property
     def largest(self) -> int:
-        """The largest absolute value that one position can add."""
+        """The largest absolute value that one position can contribute."""
         return sum(abs(factor) for factor, _ in self.terms)
 
     def __str__(self) -> str:
@@ -44,19 +44,19 @@ class CountSum:
 
 
 SHARE = CountSum(())
-"""Nothing is counted, and the constant is 1: its average is 1/(i+1)."""
+"""The empty sum; stands for the start token's bit, whose mean is 1/(i+1)."""
 
 
 @dataclass(frozen=True)
 class Names:
-    """What formulas and sums are called: by the name that the program gives them, or as they are written."""
+    """Names of formulas and sums: the program's own, or their source text."""
 
     formulas: Mapping[Formula, str]
     sums: Mapping[CountSum, str]
 
     @staticmethod
     def of(plain: Core) -> Names:
-        """The names in a program."""
+        """The names of a program."""
         formulas = {body: name for name, body in reversed(list(plain.formulas.items()))}
         formulas |= {body: f"rule {k} ({head})" for k, (head, body) in enumerate(plain.rules, start=1)}
         sums = {SHARE: unused("start", plain.terms)}
@@ -88,7 +88,7 @@ class Names:
         return self.sums.get(of) or str(of)
 
     def comparison(self, comparison: Comparison) -> tuple[str, str]:
-        """What T ≥ 0 and T ≤ 0 say of the positive sum in T."""
+        """The names of T ≥ 0 and T ≤ 0, as comparisons of the positive sum in T with a constant."""
         of, constant_ = CountSum.of(comparison), counted(comparison)[1]
         text, bound = self.sum(of.positive), -of.sign * constant_
         above, below = f"{text} ≥ {bound}", f"{text} ≤ {bound}"

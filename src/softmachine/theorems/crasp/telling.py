@@ -1,4 +1,4 @@
-"""A walk through one position of C-RASP, and what its heads saw: sums of counts."""
+"""Guided tour of one position of C-RASP, and explanations of its heads."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from softmachine.theorems.theorem import Guide
 from softmachine.transformer.sight import Enclosure, Sight
 
 SHARE = "start"
-"""The label of 1/(i+1), the share of the start token."""
+"""The label of 1/(i+1), the mean of the start token's bit."""
 GUIDE = (
     Guide(
         "Which token is here?",
-        "Proposition 2.1. The token is looked up, one-hot; formulas without counts are a matter of the token alone. "
+        "Proposition 2.1. The token is looked up, one-hot; formulas without counts depend on the token alone. "
         "Position 0 holds a start token, at which every count is 0.",
         ("token",),
     ),
@@ -25,14 +25,14 @@ GUIDE = (
     Guide(
         "Compare",
         "(T + 1/2)/(i+1) and (1/2 - T)/(i+1) are at least 1/(2(i+1)) away from 0, so that their signs are certain: a "
-        "step (or two ReLUs) says whether T ≥ 0, and whether T ≤ 0.",
+        "step (or two ReLUs) decides whether T ≥ 0, and whether T ≤ 0.",
         ("depth…", "#…", "mean…"),
     ),
 )
 RULES = Guide(
     "Which rule comes first?",
     "Proposition 2.1. The logit of a rule is its priority if its body holds, so that the first that holds has the "
-    "largest; if none does, a token says that the run is stuck.",
+    "largest; if none does, a special token is emitted.",
     ("rule…",),
 )
 VERDICT = Guide(
@@ -44,7 +44,7 @@ VERDICT = Guide(
 
 
 def tell(codec: Codec[Source], sight: Sight) -> str | None:
-    """What a mean of C-RASP adds up to; None of a head that compares counts through a relation."""
+    """Explains the sums that a mean stands for; None for a head that compares counts through a relation."""
     del codec
     if sight.name != "mean" and not sight.name.startswith("mean at depth "):
         return None

@@ -1,27 +1,27 @@
 """C-RASP, with or without chain of thought, in a softmax transformer whose attention is uniform.
 
-Proposition 2.1 of "Softmax Transformers are Turing-Complete": a rule O_τ ← φ of counts and comparisons is a few numbers
-k/(i+1), where uniform attention has averaged integers over the past, and their signs. Position 0 holds a start token,
-at which every count is 0, so that i+1 positions are seen at position i.
+Proposition 2.1 of "Softmax Transformers are Turing-Complete": a rule O_τ ← φ of counts and comparisons is decided by
+the signs of a few numbers k/(i+1), which uniform attention computes by averaging integers over the past. Position 0
+holds a start token, at which every count is 0, so that position i sees i+1 positions.
 
 - A comparison T ≥ 0 of counts, T = Σ c_k #[φ_k] + c, is *one* number: averaging Σ c_k φ_k(j) gives (T - c)/(i+1), and
-  averaging [j = 0] gives u = 1/(i+1). So (T + 1/2)u is known, which is at least u/2 away from 0 and has the sign that
-  decides; for T ≤ 0 it is (1/2 - T)u. All comparisons whose counts are nested equally deep share one head.
-- The sign becomes a truth value in one of four ways (:class:`.truth.Sign`). Without Heaviside and without a
-  bound on the length, it is 1/(i+1) or 0 instead of 1 or 0; Boolean logic can be done in units of 1/(i+1), and the
-  largest logit stays the largest. Only counting needs 1: then what is counted must be a matter of tokens alone.
-- What a formula says before the first position is known beforehand, so that the start token's share of a count is
-  subtracted as a constant.
-- The next token: the logit of a rule is its priority if its body holds, so that the first that holds has the largest.
-  If none does, a token says that the run is stuck.
+  averaging [j = 0] gives u = 1/(i+1). So (T + 1/2)u is known, which is at least u/2 away from 0 and whose sign
+  decides the comparison; for T ≤ 0 it is (1/2 - T)u. All comparisons of one nesting depth of counts share one head.
+- The sign becomes a truth value in one of four ways (:class:`.truth.Sign`). Without Heaviside units and without a bound
+  on the length, it is 1/(i+1) or 0 instead of 1 or 0; Boolean operators work in units of 1/(i+1), too, and the largest
+  logit stays the largest. Only counting needs 1: counted formulas must then be decided by the token alone.
+- The truth value of a formula at the start token is known in advance, so that the start token's contribution to a count
+  is subtracted as a constant.
+- The next token: the logit of a rule is its priority if its body holds, so that the first rule that holds has the
+  largest. If none does, a special token is emitted.
 
 Counts through the relative relation R, #R[φ], need scores: keys in R score 1 more. Under softmax with scale
-4⌈log₂(i+1)⌉ all others together weigh less than 1/(16(i+1)). So averages over R and the start token are
+4⌈log₂(i+1)⌉ all other keys together have weight less than 1/(16(i+1)). So averages over R and the start token are
 (B + c)/(|R|+1), where B counts through R; and #R[φ] compares with #[ψ] as 1/(#R[φ]+1) does with 1/(#[ψ]+1). These
-differ by at least 1/(i+1), because a row of R has few positions; R is the only relation for that reason.
+differ by at least 1/(i+1), because a row of R has few positions; for that reason R is the only relation.
 
-Needs: no position features. For R, the relation as an additive bias, key before query (the paper has them the wrong way
-round), and that scale.
+Needs: no position features. For R, the relation as an additive bias, key before query (the paper has the reverse order,
+an error), and that scale.
 """
 
 from __future__ import annotations
@@ -44,13 +44,15 @@ from softmachine.theorems.crasp.truth import Logic, Sign, decided_by_token
 from softmachine.theorems.theorem import Needs, Theorem
 
 UNIFORM = Needs(
-    "no position features (through R: a relative bias)", scale="1 (through R: O(log i))", also="nothing of the length"
+    "no position features (through R: a relative bias)",
+    scale="1 (through R: O(log i))",
+    also="independent of the input length",
 )
-POSITIONS = "the number of positions, for the input, what follows it, and one more"
+POSITIONS = "the number of positions: the start token, the input and the chain of thought"
 
 
 def of_program(program: Program, sign: Sign, attention: str, length: int | None) -> Signals:
-    """A decoder that writes the chain of thought; without one, a transformer that says at every position what holds."""
+    """A decoder that emits the chain of thought; without rules, a transformer that decides every prefix."""
     plain = core(program)
     names = Names.of(plain)
     start_token, stuck_token = special_tokens(program)
@@ -62,7 +64,7 @@ def of_program(program: Program, sign: Sign, attention: str, length: int | None)
     means: dict[CountSum, Signal] = {}
     for depth, formulas in enumerate(with_counts, start=1):
         comparisons = [formula for formula in formulas if isinstance(formula, Comparison)]
-        # Step 1. Averages over the past: what comparisons of this depth add up, over i+1; and 1/(i+1).
+        # Step 1. Averages over the past: the sums of this depth divided by i+1, and 1/(i+1).
         averages = Averages(letters, letters[start_token], known, names, attention == "soft", sign is not Sign.RELU)
         means |= averages.over_past(depth, comparisons)
         # Step 2. Signs.
@@ -74,7 +76,7 @@ def of_program(program: Program, sign: Sign, attention: str, length: int | None)
         for formula in formulas:
             if not isinstance(formula, Comparison):
                 known[formula] = logic.operator(formula, names[formula], known)
-    # Step 4. The rules, or the formula that decides.
+    # Step 4. The rules, or the accepting formula.
     holds = [logic.unit_if(known[body], names[body]) for body in bodies]
     if plain.accept is not None:
         above = holds[0] - HALF * logic.unit
@@ -86,7 +88,7 @@ def of_program(program: Program, sign: Sign, attention: str, length: int | None)
 
 
 def _by_depth(bodies: Iterable[Formula]) -> list[list[Formula]]:
-    """All formulas in formulas, parts first, by how deep counts are nested in them; there is a list for depth 1."""
+    """All subformulas, operands first, grouped by the nesting depth of counts; always has a group for depth 1."""
     depth: dict[Formula, int] = {}
     for formula in subformulas(*bodies):
         if not isinstance(formula, Symbol | Constant | Not | And | Or | Comparison):
@@ -96,7 +98,7 @@ def _by_depth(bodies: Iterable[Formula]) -> list[list[Formula]]:
 
 
 def _first_that_holds(heads: list[str], holds: list[Signal]) -> dict[str, Signal]:
-    """The logit of each token: rule k of m has m-k+1 if it holds, and of two rules for one token the earlier counts."""
+    """The logit of each token: m-k+1 for the first rule k of m that holds and emits the token."""
     logits: dict[str, Signal] = {}
     for priority, (head, held) in enumerate(reversed(list(zip(heads, holds, strict=True))), start=1):
         rule, later = priority * held, logits.get(head)
@@ -105,7 +107,7 @@ def _first_that_holds(heads: list[str], holds: list[Signal]) -> dict[str, Signal
 
 
 def _codec(program: Program, length: int | None) -> OfProgram:
-    """The codec of a program with rules, or without."""
+    """The codec of a program with chain of thought, or without."""
     return CraspCodec(program, length) if program.thinks else CraspAnswersCodec(program, length)
 
 
@@ -121,10 +123,10 @@ def _theorem(name: str, sign: Sign, statement: str, needs: Needs, rank: int, len
         codec=_codec,
         signals=lambda codec, attention: of_program(codec.source, sign, attention, codec.length),
         steps=(
-            "Uniform attention averages what a comparison adds up: the sum over i+1, and 1/(i+1) beside it.",
+            "Uniform attention averages the summands of a comparison: the sum divided by i+1, and 1/(i+1) beside it.",
             "The sign of a sum, shifted by a half, decides the comparison: it is never nearer to 0 than 1/(2(i+1)).",
-            "Boolean operators are units; what is counted comes before what counts it, depth by depth.",
-            "The rules: the first that holds has the largest logit; if none does, a token says so.",
+            "Boolean operators are units; nested counts are evaluated inside out, one depth after the other.",
+            "The first rule that holds has the largest logit; if none does, a special token is emitted.",
         ),
         guide=(*GUIDE, VERDICT),
         tells=tell,
@@ -138,28 +140,28 @@ THEOREMS = (
     _theorem(
         "crasp",
         Sign.HEAVISIDE,
-        "Proposition 2.1: C-RASP, with chain of thought or without, by uniform attention and Heaviside units",
+        "C-RASP, with or without chain of thought, by uniform attention and Heaviside units",
         UNIFORM,
         1,
     ),
     _theorem(
         "crasp-layer-norm",
         Sign.NORM,
-        "Proposition 2.1 with layer norm in place of Heaviside: weights, temperature and positions know no length",
+        "C-RASP with layer norm instead of Heaviside units: weights and temperature independent of the input length",
         UNIFORM.and_also("layer norm of x and -x"),
         4,
     ),
     _theorem(
         "crasp-relu",
         Sign.RELU,
-        "Proposition 2.1 with ReLU alone: C-RASP that counts tokens only, truth in units of 1/(i+1)",
+        "C-RASP with ReLU alone: only tokens can be counted, truth values are 0 or 1/(i+1)",
         UNIFORM.and_also("no nested counts"),
         2,
     ),
     _theorem(
         "crasp-relu-bounded",
         Sign.BOUNDED,
-        "Proposition 2.1 with ReLU alone, with a slope for a length",
+        "C-RASP with ReLU alone, with a slope for a maximal length",
         UNIFORM,
         3,
         POSITIONS,

@@ -1,4 +1,4 @@
-"""How words are put to a transformer for C-RASP, and how its chain of thought, or its answers, are read."""
+"""Codecs of C-RASP programs: with chain of thought, and with a verdict on every prefix."""
 
 from __future__ import annotations
 
@@ -17,22 +17,22 @@ from softmachine.theorems.shared.special_tokens import START, unused
 
 STUCK = "<stuck>"
 MOST_EVALUATED = 400
-"""So many tokens are looked at by definition, to show what they mean."""
+"""Longer sequences are displayed without values, since the evaluator takes quadratic time."""
 T = TypeVar("T")
 
 
 def special_tokens(program: Program) -> tuple[str, str]:
-    """The token of position 0, and the one that says that no rule applies; neither is a token of the program."""
+    """The token of position 0, and the one for "no rule applies"; neither is a token of the program."""
     return unused(START, program.tokens), unused(STUCK, program.tokens)
 
 
 @dataclass(frozen=True)
 class OfProgram(Codec[Program]):
-    """What all codecs of C-RASP programs have.
+    """Base class of the codecs of C-RASP programs.
 
     Args:
         source: The program.
-        length: The number of positions that the weights are made for, if they are made for one.
+        length: The number of positions that the weights are built for; None if they serve every length.
     """
 
     length: int | None = None
@@ -46,27 +46,27 @@ class OfProgram(Codec[Program]):
         """The start token and the word.
 
         Raises:
-            OutgrownError: If it takes more positions than the weights are made for.
+            OutgrownError: If it takes more positions than the weights are built for.
         """
         letters = self.program.word(word)
         if self.length is not None and len(letters) >= self.length:
             raise OutgrownError(
-                f"an input of {len(letters)} symbols takes {len(letters) + 1} positions, and the weights are made for "
+                f"an input of {len(letters)} symbols takes {len(letters) + 1} positions, but the weights are built for "
                 f"{self.length}",
                 context=len(letters) + 1,
             )
         return Prompt((special_tokens(self.program)[0], *letters))
 
     def scene(self, word: Word, shown: Stretch) -> Scene:
-        """The tokens with the named terms and formulas under them, and at every position the rule that applies.
+        """The tokens, with the named terms and formulas below them and the rule that applies at every position.
 
-        The evaluator looks at all positions for every position, so that only short sequences have values.
+        Evaluation takes quadratic time, so that only short sequences have values.
         """
         program, lines = self.program, self.lines
         defined = [entry.name for entry in program.definitions]
         names = [None, None, *defined, *[None] * (len(program.rules) + (program.accept is not None))]
-        said = [*shown.before, *shown.tokens[len(shown.tokens) - shown.said :]]
-        tokens = [*program.word(word), *(token for token in said if token in program.tokens)]
+        emitted = [*shown.before, *shown.tokens[len(shown.tokens) - shown.said :]]
+        tokens = [*program.word(word), *(token for token in emitted if token in program.tokens)]
         if len(tokens) > MOST_EVALUATED:
             return Scene(lines, names=names)
         evaluation = Evaluation(program)
@@ -87,21 +87,21 @@ class OfProgram(Codec[Program]):
 
 
 def _stretched(values: Sequence[T], first: int, end: int) -> list[T | None]:
-    """The values from one position to another; None where there is none."""
+    """The values from position ``first`` to ``end``; None where there is none."""
     found = values[first:end]
     return [*found, *[None] * (end - first - len(found))]
 
 
 @dataclass(frozen=True)
 class CraspCodec(OfProgram, DecoderCodec[Program]):
-    """A start token, then the word, then the chain of thought up to ACC or REJ."""
+    """Codec with context "start token, word, chain of thought up to ACC or REJ"."""
 
     def stops(self, token: str) -> bool:
-        """Whether the token is a verdict, or says that no rule applies."""
+        """Whether the token is a verdict, or the one for "no rule applies"."""
         return token in VERDICTS or token == special_tokens(self.program)[1]
 
     def expected(self, word: Word, max_steps: int) -> Iterator[str]:
-        """The chain of thought, as the evaluator has it; after the limit only a verdict."""
+        """The chain of thought of the reference evaluator; after the limit only a verdict."""
         for count, token in enumerate(generate(self.program, word)):
             if count < max_steps or token in VERDICTS:
                 yield token
@@ -113,7 +113,7 @@ class CraspCodec(OfProgram, DecoderCodec[Program]):
         return self.source
 
     def outcome(self, word: Word, said: Sequence[str]) -> Outcome:
-        """What a chain of thought comes to; nothing, if no rule applied in the end."""
+        """The result of a chain of thought; no verdict if no rule applied in the end."""
         letters = self.program.word(word)
         verdict = VERDICTS.get(said[-1]) if len(said) else None
         thought = said[:-1] if len(said) and self.stops(said[-1]) else said
@@ -124,7 +124,7 @@ class CraspCodec(OfProgram, DecoderCodec[Program]):
 
 @dataclass(frozen=True)
 class CraspAnswersCodec(OfProgram, StartedCodec[Program]):
-    """A start token, then the word; the answer at each position is whether the prefix up to there is accepted."""
+    """Codec with prompt "start token, word"; the output at each position is whether the prefix is accepted."""
 
     def expected(self, word: Word, max_steps: int) -> Iterator[str | None]:
         """Whether each prefix is accepted, the empty one first."""
@@ -142,20 +142,20 @@ class CraspAnswersCodec(OfProgram, StartedCodec[Program]):
 
 @dataclass(frozen=True, kw_only=True)
 class CraspOutcome(Outcome):
-    """What a chain of thought came to."""
+    """The result of a chain of thought."""
 
     program: Program
     thought: tuple[str, ...]
 
     def trace(self) -> Iterator[str]:
-        """The input, and then each token with the named terms after it."""
+        """The input, then each token with the values of the named terms after it."""
         evaluation = Evaluation(self.program, self.word)
         names = [definition.name for definition in self.program.definitions]
-        said = [self.program.spell(self.word) or "(empty word)", *self.thought]
-        width = max(map(len, islice(said, 200)))
-        for step, what in enumerate(said):
+        lines = [self.program.spell(self.word) or "(empty word)", *self.thought]
+        width = max(map(len, islice(lines, 200)))
+        for step, line in enumerate(lines):
             if step:
-                evaluation.append(what)
+                evaluation.append(line)
             position = len(evaluation.tokens)
             values = (f"{name} = {str(evaluation.value(name, position)).lower()}" for name in names)
-            yield f"{step:>5}  {what:<{width}}  {', '.join(values)}".rstrip()
+            yield f"{step:>5}  {line:<{width}}  {', '.join(values)}".rstrip()

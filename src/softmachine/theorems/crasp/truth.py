@@ -1,4 +1,4 @@
-"""Truth values for C-RASP: from the sign of a number to 0 or a unit, and Boolean logic in multiples of that unit."""
+"""Boolean gadgets of C-RASP: truth values from signs, and Boolean operators on truth values 0 or a unit."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from softmachine.support.polynomial import Bound
 
 HALF = Fraction(1, 2)
 STEEPNESS = 4
-"""Numbers whose sign is asked for are at least 1/(4(i+1)) away from 0."""
+"""Numbers whose sign is computed are at least 1/(4(i+1)) away from 0."""
 
 Truth: TypeAlias = frozenset[str] | Signal
-"""A truth value at every position: the tokens where it is true, if the token decides; else a unit where it is, or 0."""
+"""A truth value: the set of tokens at which it is true, if the token decides; otherwise a signal, the unit or 0."""
 
 
 class Sign(StrEnum):
@@ -30,22 +30,22 @@ class Sign(StrEnum):
     HEAVISIDE = "heaviside"
     """By a step: 1 or 0, for every length."""
     RELU = "relu"
-    """By ReLU alone, for every length: 1/(i+1) or 0, which is as good where nothing is counted."""
+    """By ReLU alone, for every length: 1/(i+1) or 0, which suffices unless it is counted."""
     NORM = "norm"
     """By layer norm of the number and its negative, which is ±1: 1 or 0, for every length, with no Heaviside."""
     BOUNDED = "bounded"
-    """By ReLU alone, with a slope that is made for a length: 1 or 0 up to there."""
+    """By ReLU alone, with a slope for a maximal length: 1 or 0 up to that length."""
 
 
 @dataclass(frozen=True)
 class Logic:
-    """How truth values are made and combined. One feed-forward layer an operator, where the token does not decide.
+    """Makes and combines truth values. One feed-forward layer per operator, where the token does not decide.
 
     Args:
         letters: The token, one-hot.
         share: 1/(i+1).
         sign: How signs become truth values.
-        length: The number of positions they are made for, if they are bounded.
+        length: The maximal number of positions, for ``Sign.BOUNDED``.
     """
 
     letters: Signal
@@ -60,18 +60,18 @@ class Logic:
 
     @property
     def unit(self) -> Signal:
-        """What is there where something is true."""
+        """The value of true."""
         return self.share if self.sign is Sign.RELU else constant(1)
 
     def unit_if(self, truth: Truth, name: str) -> Signal:
-        """The unit where it is true, else 0."""
+        """A truth value as a signal: the unit where it is true, else 0."""
         if isinstance(truth, Signal):
             return truth
         holds = self.letters.among(truth)
         return relu(name, self.unit - (1 - holds)) if self.sign is Sign.RELU else holds
 
     def compared(self, relation: Relation, names: tuple[str, str], above: Signal, below: Signal) -> Signal:
-        """Whether T ~ 0, from numbers that are positive iff T ≥ 0, and iff T ≤ 0, and what these are called."""
+        """Whether T ~ 0, from two numbers, positive iff T ≥ 0 and iff T ≤ 0, and their names."""
         at_least, at_most = self.positive(names[0], above), self.positive(names[1], below)
         return self.exact(by_signs(relation, at_least, at_most, self.unit))
 
@@ -82,16 +82,19 @@ class Logic:
         if self.sign is Sign.NORM:
             return named(name, (HALF * (1 + norm(f"{name}: sign", number))).known(BIT))
         slope = STEEPNESS * (self.length or 1)
-        rise, beyond = relu(f"{name}: from 0", slope * number), relu(f"{name}: beyond", slope * number - self.unit)
+        rise, beyond = (
+            relu(f"{name}: above 0", slope * number),
+            relu(f"{name}: above the unit", slope * number - self.unit),
+        )
         shares = Kind(Bound.of(0), Bound.of(1), SHARES)
         return named(name, (rise - beyond).known(shares if self.sign is Sign.RELU else BIT))
 
     def exact(self, signal: Signal) -> Signal:
-        """A truth value that is known to be one; in units of 1/(i+1) there is nothing to know."""
+        """The signal marked as a bit, unless it is in units of 1/(i+1)."""
         return signal if self.sign is Sign.RELU else signal.known(BIT)
 
     def operator(self, formula: Formula, name: str, known: Mapping[Formula, Truth]) -> Truth:
-        """The truth value of a Boolean operator around what is known; of And and Or, in one layer."""
+        """The truth value of a Boolean operator, given its operands; And and Or take one layer."""
         if isinstance(formula, And):
             return self.conjunction(name, self.conjuncts(formula, True, known))
         if isinstance(formula, Or):
@@ -99,7 +102,7 @@ class Logic:
         return self.negation(known[formula.parts[0]])
 
     def conjuncts(self, formula: Formula, value: bool, known: Mapping[Formula, Truth]) -> Iterator[tuple[Truth, bool]]:
-        """What must be true, or false, for a formula to have a truth value: as many parts as one operator can take."""
+        """The parts, with required values, whose conjunction gives a formula a value; flattens nesting."""
         match formula:
             case Not(of):
                 yield from self.conjuncts(of, not value, known)
@@ -109,11 +112,11 @@ class Logic:
                 yield known[formula], value
 
     def negation(self, truth: Truth) -> Truth:
-        """Not: the unit minus it."""
+        """Not: the unit minus the truth value."""
         return self.unit - truth if isinstance(truth, Signal) else self.everywhere - truth
 
     def conjunction(self, name: str, parts: Iterable[tuple[Truth, bool]]) -> Truth:
-        """And, of what must be true or false: ReLU(s₁ + … + s_m - (m-1) units - [a token that rules it out])."""
+        """And of parts with required values: ReLU(s₁ + … + s_m - (m-1) units - [a token that excludes it])."""
         signals, allowed, excluded = list[Signal](), self.everywhere, set[str]()
         for truth, value in parts:
             if isinstance(truth, Signal):
@@ -134,7 +137,7 @@ class Logic:
 
 
 def decided_by_token(formulas: Iterable[Formula], tokens: frozenset[str]) -> dict[Formula, Truth]:
-    """The tokens at which formulas without counts hold; given in order, parts first."""
+    """The tokens at which formulas without counts hold; formulas are given operands first."""
     where: dict[Formula, frozenset[str]] = {}
     for formula in formulas:
         match formula:

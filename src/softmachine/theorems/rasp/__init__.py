@@ -1,1 +1,1 @@
-"""RASP."""
+"""RASP, in encoders and decoders, exact at every length."""

@@ -1,4 +1,4 @@
-"""Aggregates: one value of what is selected, and a default where nothing is."""
+"""Aggregates: reduce the values of the selected keys to one, with a default where no key is selected."""
 
 from __future__ import annotations
 
@@ -22,32 +22,32 @@ from softmachine.theorems.rasp.values import Category, Number, Ratio, Value, num
 from softmachine.transformer.attention import Mask
 
 MOST_ADDEND = 16
-"""Sums of larger integers are not made unasked: they take a head for each multiple."""
+"""Integers up to this absolute value are summed exactly, with one head per multiple of the length."""
 
 
 @dataclass(frozen=True)
 class Aggregates(Categories):
-    """Builds aggregates."""
+    """Builds the signals of aggregates."""
 
     def width(self, name: str, selector: Selector) -> Number:
-        """How many keys are selected."""
+        """The number of selected keys."""
         count, _ = self.heads.counted(name, selector)
         return replace(count, presence=selector.presence)
 
     def of(
         self, name: str, selector: Selector, values: Value, default: Value, reduction: Reduction, *, alike: bool
     ) -> Value:
-        """What is selected, as one value.
+        """The reduction of the values of the selected keys.
 
         Args:
-            name: What it is called.
+            name: The name of the result.
             selector: The selector.
             values: The values.
-            default: What it is where nothing is selected.
-            reduction: What to make of several different values.
-            alike: Whether the keys that are selected are known to have one value.
+            default: The result where no key is selected.
+            reduction: The mean, the largest or the smallest.
+            alike: Whether all selected keys are known to have the same value.
         """
-        if not selector.products:  # it selects nothing
+        if not selector.products:  # it never selects a key
             return self.guarded(name, default, selector.presence)
         product = selector.single
         if self._never_empty(product):
@@ -78,13 +78,13 @@ class Aggregates(Categories):
         """
         if product is None:
             raise ConstructionError(
-                "its selector takes several heads, and a value without bound is read by one",
-                hint="a selector without 'not', 'or' and an order of integers takes one head",
+                "its selector takes several heads, but an unbounded value must be read by one",
+                hint="a selector without 'not', 'or' and '<' of integers takes one head",
             )
         return product
 
     def guarded(self, name: str, value: Value, presence: Signal | None) -> Value:
-        """The value, undefined where a bit is 0."""
+        """The value, made undefined where a bit is 0."""
         if presence is None:
             return value
         if isinstance(value, Category):
@@ -94,15 +94,15 @@ class Aggregates(Categories):
     # Integers
 
     def _fetched_number(self, name: str, product: Product, values: Number | Ratio, default: Value) -> Value:
-        """The number of the one key that is selected."""
+        """The number at the only selected key."""
         return self._read(name, values, default, lambda read: self.heads.fetched(name, product, read, single=True))
 
     def _extreme_number(
         self, name: str, product: Product, values: Number | Ratio, default: Value, reduction: Reduction
     ) -> Value:
-        """The largest or smallest of integers without bound. Gap: a part of 1/(n+1)."""
+        """The largest or smallest of unbounded integers. Gap: a constant fraction of 1/(n+1)."""
         if not isinstance(values, Number):
-            raise ConstructionError("it takes the largest or smallest of fractions without bound")
+            raise ConstructionError("it takes the largest or smallest of unbounded fractions")
         if values.presence is not None:
             raise ConstructionError("it takes the largest or smallest of integers that may be undefined")
         reach = 4 * max(*values.pieces, 1)
@@ -112,7 +112,7 @@ class Aggregates(Categories):
         centre = values.value * sign
         rank = centre.known(integer(values.low.meet(values.high * -1), values.high.join(values.low * -1)))
 
-        # Ranks lie between -1/4 and 1/4, so that the sink is 1/2 lower than what is selected.
+        # Ranks lie between -1/4 and 1/4, so that the sink is 1/2 below the selected keys.
         return self._read(
             name, values, default, lambda read: self.heads.extreme(name, product, rank, scale, gap, read, HALF)
         )
@@ -120,7 +120,7 @@ class Aggregates(Categories):
     def _read(
         self, name: str, values: Number | Ratio, default: Value, read: Callable[[Signal], tuple[Signal, Signal]]
     ) -> Value:
-        """A number that a head retrieves, with what is known of it."""
+        """A number that a head retrieves, with its presence, square and inverse as far as known."""
         number = isinstance(values, Number)
         value = values.value if isinstance(values, Number) else self.heads.finder.real(values)
         square = values.square if isinstance(values, Number) else None
@@ -151,7 +151,7 @@ class Aggregates(Categories):
         if isinstance(plain, Ratio) or isinstance(result, Ratio):
             return self._fraction_or_default(name, as_ratio(result), none, as_ratio(plain), some)
         if not plain.grows and isinstance(result, Number):
-            # Where nothing is found, 0 is; what is bounded can be added there.
+            # The head retrieves 0 where no key is selected; a bounded default can be added there.
             chosen = self.heads.finder.choose(f"{name}: default", [(none, plain)])
             total = self.heads.finder.plus(result, chosen, None)
             low, high = result.low.meet(plain.low), result.high.join(plain.high)
@@ -162,7 +162,7 @@ class Aggregates(Categories):
     def _either(
         self, name: str, found: Signal | None, default: Signal | None, some: Signal, none: Signal
     ) -> Signal | None:
-        """A bit: whether what is taken is defined."""
+        """A bit: whether the chosen value is defined."""
         if found is None and default is None:
             return None
         first = some if found is None else found  # 0 at the sink
@@ -172,7 +172,7 @@ class Aggregates(Categories):
     # Means
 
     def _mean(self, name: str, selector: Selector, values: Number | Ratio, default: Value) -> Value:
-        """The mean of numbers: as a number if one head gives it; of integers as numerator and denominator."""
+        """The mean of numbers: a real number if one head computes it; for integers also numerator and denominator."""
         plain, lacking = self._default(default)
         addend = self._addend(values)
         over, value, none = None, None, None
@@ -189,8 +189,8 @@ class Aggregates(Categories):
             over = (total, filled)
         if value is None and over is None:
             raise ConstructionError(
-                "it is a mean of numbers without bound over a selector that takes several heads, and none gives that",
-                hint="aggregate with each selector by itself",
+                "it is a mean of unbounded numbers over a selector that takes several heads, and no head computes that",
+                hint="aggregate with each selector separately",
             )
         assert none is not None
         ratio = as_ratio(values)
@@ -199,20 +199,20 @@ class Aggregates(Categories):
             return result
         some = (self.letter - none).known(BIT)
         if lacking:
-            return replace(result, presence=both(f"{name} is there", result.presence, some))
-        if result.presence is not None:  # where nothing is selected, nothing that is selected is undefined
+            return replace(result, presence=both(f"{name}: a key is selected", result.presence, some))
+        if result.presence is not None:  # where no key is selected, no selected value is undefined
             result = replace(result, presence=both(f"{name}: mean is defined", result.presence, some))
         return self._fraction_or_default(name, result, none, as_ratio(plain), some)
 
     def _default(self, default: Value) -> tuple[Number | Ratio, bool]:
-        """The default as a number; if it is none, 0 and True."""
+        """The default as a number and False; 0 and True if it is not a number."""
         if isinstance(default, Category) and not all(map(is_number, default.values)):
             zero = Category((0,), self.letter.labelled(("0",)), partial=False)
             return numeric(zero), True
         return numeric(default), False
 
     def _addend(self, values: Number | Ratio) -> Addend | None:
-        """What is added up, if it is a small integer."""
+        """The summand, if it is a small integer."""
         if not isinstance(values, Number) or values.grows:
             return None
         low, high = int(values.low.at(0)), int(values.high.at(0))
@@ -239,7 +239,7 @@ class Aggregates(Categories):
         return (self.letter - some).known(BIT)
 
     def _fraction_or_default(self, name: str, found: Ratio, none: Signal, default: Ratio, some: Signal) -> Ratio:
-        """A fraction that is 0 where nothing is selected, and there the default."""
+        """A fraction, which is 0 where no key is selected, plus the default there."""
         presence = (
             self._either(name, found.presence, default.presence, some, none)
             if found.presence or default.presence

@@ -1,7 +1,7 @@
-"""What a model of a RASP program can say: a token for each output, and for what has no token of its own.
+"""Output vocabulary of a RASP program's model: tokens of values, and tokens for values without one.
 
-Finitely many values have a token each. Integers have tokens up to a largest one, fractions up to a largest denominator;
-beyond, the model says *more*, *less* or *other*, which is true, instead of a number that is not.
+Each value of a finite type has a token. Integers have tokens up to a largest one, fractions up to a largest
+denominator; beyond, the model emits *more*, *less* or *other*, which is correct, instead of a wrong number.
 """
 
 from __future__ import annotations
@@ -12,27 +12,27 @@ from fractions import Fraction
 from functools import cached_property
 from math import gcd
 
+from softmachine.languages.rasp import Program
 from softmachine.languages.rasp.core import UNDEFINED, Repeat, Value
-from softmachine.languages.rasp.program import Program
 from softmachine.languages.rasp.value_types import ZERO, Finite, Integer, Line, Ratio
 from softmachine.languages.rasp.values import Result, is_number, plain, spelled
 from softmachine.theorems.shared.special_tokens import unused
 
 LARGEST = 254
-"""The largest integer that has a token, and the smallest, less its sign."""
+"""The largest absolute value of an integer with a token."""
 MOST_FRACTIONS = 64
-"""Fractions have tokens as long as there are no more than so many."""
+"""The largest number of tokens for fractions."""
 LARGEST_DENOMINATOR = 16
 MORE, LESS, OTHER = "more", "less", "other"
 
 
 @dataclass(frozen=True)
 class Answers:
-    """The tokens that a model answers with.
+    """The output vocabulary of a model.
 
     Args:
         program: The program.
-        length: The length of words for which every integer is to have a token, if it is bounded.
+        length: The maximal length of words for which every integer has a token; None for the default vocabulary.
     """
 
     program: Program
@@ -40,11 +40,11 @@ class Answers:
 
     @cached_property
     def largest(self) -> int:
-        """The largest integer that has a token, and the smallest, less its sign."""
+        """The largest absolute value of an integer with a token."""
         return LARGEST if self.length is None else max(self.reach(self.length), 1)
 
     def reach(self, length: int) -> int:
-        """How large an output is at most, on a word of so many letters; 0 if it is no integer that grows."""
+        """A bound on the absolute value of outputs for words of a length; 0 if outputs are not growing integers."""
         found = self.program.types[self.program.output]
         if isinstance(found, Finite) or not self.whole:
             return 0
@@ -52,7 +52,7 @@ class Answers:
 
     @cached_property
     def values(self) -> tuple[Value, ...]:
-        """The values that have a token, in the order of the tokens; of those with one spelling, the first."""
+        """The values that have a token, in the order of the tokens; the first of those with the same text."""
         match self.program.types[self.program.output]:
             case Finite(values=values):
                 listed: Iterator[Value] = iter(values)
@@ -66,12 +66,12 @@ class Answers:
 
     @property
     def tokens(self) -> tuple[str, ...]:
-        """All tokens: those of values, and then those for what has none."""
+        """All tokens: those of values, then those for values without one."""
         return (*self._spelled, *self.beyond, *([self.undefined] if self.partial else []))
 
     @cached_property
     def partial(self) -> bool:
-        """Whether the output may be undefined; also because a loop goes on."""
+        """Whether the output may be undefined, also because a loop may not converge."""
         loops = any(isinstance(node, Repeat) for node in self.program.nodes.values())
         return loops or self.program.types[self.program.output].partial
 
@@ -81,12 +81,12 @@ class Answers:
 
     @property
     def undefined(self) -> str:
-        """What is said where the program's output is undefined."""
+        """The token for an undefined output."""
         return unused(spelled(UNDEFINED), self._spelled)
 
     @cached_property
     def beyond(self) -> tuple[str, ...]:
-        """The tokens for numbers that have none."""
+        """The tokens for numbers without a token of their own."""
         match self.program.types[self.program.output]:
             case Finite():
                 return ()
@@ -114,7 +114,7 @@ class Answers:
         return False
 
     def of(self, value: Result) -> str:
-        """What should be said."""
+        """The token of a value."""
         if value is UNDEFINED:
             return self.undefined
         text = spelled(plain(value) if self.beyond and is_number(value) else value)  # False among integers is 0
@@ -131,7 +131,7 @@ class Answers:
 
 
 def _fractions(found: Ratio) -> Iterator[Value]:
-    """Fractions between two bounds, by denominator; few enough to list."""
+    """Fractions between two bounds, by denominator, up to the largest number of tokens."""
     low, high = found.low.constant, found.high.constant
     count = 0
     for denominator in range(1, LARGEST_DENOMINATOR + 1):

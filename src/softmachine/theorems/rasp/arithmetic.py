@@ -1,4 +1,4 @@
-"""Arithmetic on integers and fractions: affine maps, units where there is a kink, lookups where there are steps."""
+"""Arithmetic on integers and fractions: affine maps, ReLU units for kinks, lookups for floor and modulo."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from softmachine.theorems.rasp.values import Category, Number, Ratio, Value, one
 from softmachine.transformer.features import Residue
 
 HIGHEST_POWER = 2
-"""Fractions whose denominators are products of more than so many counts are refused."""
+"""Fractions whose denominators are products of more counts are rejected."""
 
 
 @dataclass(frozen=True)
 class Arithmetic(Tables):
-    """Builds sums, multiples, quotients by constants, and what is rounded."""
+    """Builds sums, multiples, quotients by constants, and rounding."""
 
     def plus(self, one: Number | Ratio, other: Number | Ratio, presence: Signal | None = None) -> Number | Ratio:
         """The sum of two numbers; no unit."""
@@ -44,7 +44,7 @@ class Arithmetic(Tables):
             self.finder.real(first)
             self.finder.real(second)
             raise ConstructionError(
-                "it compares or adds fractions of so many different denominators that nothing can tell them apart"
+                "it compares or adds fractions whose common denominator is too large to distinguish their values"
             )
         factor = lcm(first.factor, second.factor)
         return Ratio(value, factor, power, over, presence, mean_over)
@@ -72,7 +72,7 @@ class Arithmetic(Tables):
         return self.plus(one, self.scaled(other, Fraction(-1)))
 
     def arithmetic(self, name: str, operator: Operator, numbers: Sequence[Number | Ratio]) -> Value:
-        """An operation on numbers of which one at least is without bound, or a fraction."""
+        """An operation on numbers, at least one of which is unbounded or a fraction."""
         presence = both(f"{name}: all are defined", *(number.presence for number in numbers))
         one, other = numbers[0], numbers[-1]
         match operator:
@@ -138,7 +138,7 @@ class Arithmetic(Tables):
         if operator is Operator.MODULO and small and isinstance(one, Number) and one.pieces == (0, 1):
             rest = self.finder.look(f"{name}: residues", one, [Residue(modulus, r) for r in range(modulus)])
             forms = [rest[r].forms[0] for r in range(modulus)]
-            forms[0] = (rest[0] - self.finder.frame.sink).forms[0]  # the start token has 0 as well
+            forms[0] = (rest[0] - self.finder.frame.sink).forms[0]  # the start token has residue 0 as well
             if presence is not None:
                 kept = [all_of(f"{name}: {r}", Signal((form,), (BIT,)), presence) for r, form in enumerate(forms)]
                 forms = [signal.forms[0] for signal in kept]
@@ -166,14 +166,14 @@ class Arithmetic(Tables):
 
 
 def as_ratio(number: Number | Ratio) -> Ratio:
-    """An integer as a fraction."""
+    """The number as a fraction."""
     if isinstance(number, Ratio):
         return number
     return Ratio(number.value, 1, 0, presence=number.presence)
 
 
 def known_constant(number: Number | Ratio) -> Fraction | None:
-    """The number, if it is the same at every letter whatever the word."""
+    """The number, if it is the same at every input position of every word."""
     if isinstance(number, Number) and number.line is not None and not number.line.b and not number.line.c:
         return Fraction(number.line.a)
     return None
@@ -190,7 +190,7 @@ def _is_denominator(ratio: Ratio, number: Number) -> bool:
 
 
 def _same_width(one: Ratio, other: Ratio) -> bool:
-    """Whether the denominators of two fractions are the width of one selector, and constants."""
+    """Whether two fractions have the width of the same selector as denominator, up to constants."""
     return one.mean_over is not None and one.mean_over == other.mean_over and one.power == other.power == 1
 
 
@@ -207,13 +207,13 @@ def _pair(ratio: Number | Ratio, number: Number | Ratio, finder: Finder) -> tupl
 
 
 class OpaqueError(ConstructionError):
-    """A function of numbers without bound for which there is a construction up to a length only, or none."""
+    """A function of unbounded numbers that has a construction only up to a given length, or none."""
 
 
 def opaque(operator: Operator) -> OpaqueError:
-    """That an operation is such a function."""
+    """The error for an operation."""
     return OpaqueError(
         f"it takes {operator.value!r} of two integers without bound, or of a fraction, for which there is no "
-        "construction at every length",
-        hint=Remedy("of integers, a table serves for words up to a length: {}", context=32),
+        "construction that serves every length",
+        hint=Remedy("for integers, use a table for words up to a length: {}", context=32),
     )

@@ -1,4 +1,4 @@
-"""A RASP program as signals: definition by definition, in order."""
+"""Lowering of RASP programs to signals, definition by definition."""
 
 from __future__ import annotations
 
@@ -44,16 +44,16 @@ from softmachine.transformer.attention import Mask
 
 NONE = "there is no construction for"
 MOST_COMPARED = 64
-"""Integers without bound are compared with so many values one by one; with more, as integers."""
+"""An unbounded integer is compared with up to this many values one by one; with more, as integers."""
 
 
 NONE_OF_THEM: core.Value = ("none of them",)
-"""What stands for all numbers that are not listed: a tuple, which no number is."""
+"""Stands for all numbers that are not listed; a tuple, so that it equals no number."""
 
 
 @contextmanager
 def construction_of(name: str, place: Place | None) -> Iterator[None]:
-    """Whatever has no construction in here is said to be what this name stands for."""
+    """Add the name and place of a definition to construction errors raised within the context."""
     try:
         yield
     except ConstructionError as error:
@@ -64,13 +64,13 @@ def construction_of(name: str, place: Place | None) -> Iterator[None]:
 
 @dataclass
 class Build:
-    """The values and selectors of a program, as far as they have been built.
+    """Lowers a program; holds the values and selectors that have been built.
 
     Args:
         program: The program.
-        frame: Where it runs.
-        letters: Which letter stands here, as a one-hot vector over the alphabet.
-        length: The length of words that it is made for, if it is made for one.
+        frame: The layout of positions.
+        letters: The input symbol, as a one-hot vector over the alphabet.
+        length: The maximal length of words, if the weights are built for one.
     """
 
     program: Program
@@ -92,7 +92,7 @@ class Build:
         """Build every definition that the output depends on.
 
         Raises:
-            ConstructionError: If there is no construction for one; it says which, and why.
+            ConstructionError: If there is no construction for one; the message gives its name and the reason.
         """
         self.nodes = dict(self.program.nodes)
         for definition in needed(self.program):
@@ -100,7 +100,7 @@ class Build:
 
     @property
     def place(self) -> Place | None:
-        """Where the output is defined."""
+        """The place of the output's definition."""
         return next(item.place for item in self.program.definitions if item.name == self.program.output)
 
     def define(self, definition: Definition) -> None:
@@ -115,7 +115,7 @@ class Build:
                     self.values[name] = self._typed(self._value(name, node), self.program.types[name])
 
     def _typed(self, value: Value, found: Type) -> Value:
-        """The value, with what its type knows of it."""
+        """The value, with the tighter bounds of its type."""
         if isinstance(found, FiniteType) and len(found.values) == 1 and not found.partial:
             return constant(found.values[0], self.frame.letter)
         if not isinstance(value, Number) or not isinstance(found, IntegerType) or value.line is not None:
@@ -153,10 +153,10 @@ class Build:
                 if loop not in self._loops:
                     self._loops[loop] = repeated(self, f"loop of {name}", node)
                 return self._loops[loop][node.result]
-        raise AssertionError(f"{node!r} is no sequence operator")
+        raise AssertionError(f"{node!r} is not a sequence operator")
 
     def _apply(self, name: str, node: core.Apply) -> Value:
-        """An operation; of the same operand twice it is a table of one."""
+        """An elementwise operation; with a repeated categorical operand, a table of the distinct operands."""
         values = [self.values[operand] for operand in node.operands]
         once = dict(zip(node.operands, values, strict=True))
         if len(once) < len(values) and all(isinstance(value, Category) for value in values):
@@ -169,11 +169,11 @@ class Build:
             values = list(map(self._enumerated, node.operands))
         average = self.values[node.operands[-1]]
         if counted(node, self.nodes) and isinstance(average, Ratio) and average.over is not None:
-            return average.over[1]  # one over the share of one key
+            return average.over[1]  # one over the weight of one key
         return self.pointwise.apply(name, node.operator, values)
 
     def _enumerated(self, name: str) -> Value:
-        """A value as one of those that its type lists, if it does: so it can be chosen from beside None or a symbol."""
+        """A value as a category, if its type is finite: so it can be an alternative to None or a symbol."""
         value, found = self.values[name], self.program.types[name]
         if isinstance(value, Category) or not isinstance(found, FiniteType):
             return value
@@ -191,7 +191,7 @@ class Build:
     def _aggregate(self, name: str, node: core.Aggregate) -> Value:
         found, values, default = self.program.types[name], self.values[node.values], self.values[node.default]
         numbers = not has_symbols(values)
-        # A mean of different numbers is a fraction, and one of different symbols is undefined: else they are alike.
+        # The mean of different numbers is a fraction, of different symbols undefined; otherwise all are equal.
         alike = not isinstance(found, RatioType) and (numbers or not found.partial)
         result = self.aggregates.of(name, self.selectors[node.selector], values, default, node.reduction, alike=alike)
         return result if isinstance(result, Category | Number) else replace(result, mean_over=node.selector)
@@ -208,7 +208,7 @@ class Build:
                 return self._pairs(name, node)
             case core.Combine():
                 return self._combined(name, node)
-        raise AssertionError(f"{node!r} is no selector")
+        raise AssertionError(f"{node!r} is not a selector")
 
     def _combined(self, name: str, node: core.Combine) -> Selector:
         first, *others = (self.selectors[selector] for selector in node.selectors)
@@ -231,7 +231,7 @@ class Build:
         return self._grid(name, node.key, node.query, key, query, lambda k, q: identity((k, q)) in wanted)
 
     def _listed(self, name: str, number: Number | Ratio, wanted: Sequence[core.Value]) -> Category:
-        """Which of some values a number is, or that it is none of them: otherwise all that are paired would be all."""
+        """A number as a category over the given values and one for all others, so that the bits cover every case."""
         listed = self.pointwise.sorted_out(name, number, wanted)
         defined = self.frame.letter if number.presence is None else number.presence
         rest = defined - listed.bits.total if listed.values else defined
@@ -250,20 +250,20 @@ class Build:
         one, other = numeric(key), numeric(query)
         if not isinstance(one, Number) or not isinstance(other, Number):
             raise ConstructionError(
-                "it selects by fractions without bound", hint="select by integers, or by finitely many values"
+                "it selects by unbounded fractions", hint="select by integers, or by finitely many values"
             )
         presence = self._presence(name, key, query, ())
         return replace(self._ordered(node, one, other), presence=presence)
 
     def _as_integers(self, node: core.Select, key: Value, small: Category) -> bool:
-        """Whether to compare finitely many values with an integer as integers: if it tells the key's position."""
+        """Whether to compare a category with an integer as integers: if the key's integer determines its position."""
         whole = all(is_number(value) and Fraction(value).denominator == 1 for value in small.values)
         place = isinstance(key, Number) and key.line is not None and key.line.b != 0
         equality = node.comparison in (Operator.EQUAL, Operator.UNEQUAL)
         return whole and ((place and equality) or len(small.values) > MOST_COMPARED)
 
     def _ordered(self, node: core.Select, key: Number, query: Number) -> Selector:
-        """Integers of key and query that compare so."""
+        """The selector of pairs whose integers are in the relation."""
         names = (node.key, node.query)
         match node.comparison:
             case Operator.EQUAL | Operator.UNEQUAL:
@@ -276,7 +276,7 @@ class Build:
         return self.algebra.negated(selector) if negative else selector
 
     def _equal(self, names: tuple[str, str], key: Number, query: Number) -> Pairing:
-        """An equality; if the key is the position, a query that is none of them is clipped to one that is near."""
+        """An equality; if the key is the position, a query outside the range is clipped to just outside."""
         where: Line | None = key.line
         if where is None or (where.b, where.c) != (1, 0) or query.square is not None or query.pieces == (0, 1):
             return Pairing(names, key, query)
@@ -285,9 +285,9 @@ class Build:
         return Pairing(names, line_number(Line(-1, 1), letter), self.finder.clipped(name, place))
 
     def _less(self, pair: Pairing) -> Selector:
-        """Keys whose integer is smaller: a mask, if both tell the position."""
+        """The selector of keys with a smaller integer: a mask, if both integers determine the position."""
         if pair.key.line is None and pair.key.pieces[1] == 0 < pair.key.pieces[0]:
-            # Of integers that are not positive: y < x unless -y <= -x.
+            # For integers that are not positive: y < x unless -y <= -x.
             theirs, ours = self.finder.times(pair.key, -1), self.finder.times(pair.query, -1)
             operands = (f"-{pair.operands[0]}", f"-{pair.operands[1]}")
             mirrored = Pairing(operands, theirs, ours, not pair.inclusive)
@@ -306,14 +306,14 @@ class Build:
     def _grid(
         self, name: str, key_name: str, query_name: str, key: Category, query: Category, holds: object
     ) -> Selector:
-        """Pairs of finitely many values."""
+        """The selector of pairs of categorical values, by a table."""
         assert callable(holds)
         results = [[holds(k, q) for k in key.values] for q in query.values]
         rows = tuple(frozenset(m for m, result in enumerate(row) if result is True) for row in results)
         grid = self._rebuilt_of((key_name, query_name), key, query, rows)
         lost = tuple(frozenset(m for m, result in enumerate(row) if result is UNDEFINED) for row in results)
         product = self.algebra.joined(Product(), Product((grid,)))
-        # What is sorted out of integers is also not there where it is another integer.
+        # A category made from an integer is also undefined at integers that are not listed: use the original values.
         presence = self._presence(name, self.values[key_name], self.values[query_name], lost)
         return Selector(() if product is None else ((1, product),), presence)
 
@@ -330,7 +330,7 @@ class Build:
         return self._rebuilt_of(grid.operands, *self._operands[grid.operands], rows)
 
     def _mixed(self, name: str, node: core.Select, small: Category, number: Value, *, key_is_small: bool) -> Selector:
-        """Finitely many values on one side, an integer or a fraction on the other: one bit for each value."""
+        """A category on one side, an unbounded number on the other: one bit per value of the category."""
         assert not isinstance(number, Category)
         bits = []
         for value in small.values:
@@ -345,7 +345,7 @@ class Build:
         return Selector(((1, Product((grid,))),), presence)
 
     def _presence(self, name: str, key: Value, query: Value, lost: tuple[frozenset[int], ...]) -> Signal | None:
-        """A bit: whether query and every visible key are defined, and compare; None if they always are."""
+        """A bit: whether the query and every visible key are defined and comparable; None if they always are."""
         presences = [_defined(query)] if partial(query) else []
         if partial(key):
             undefined = (self.frame.letter - _defined(key)).known(BIT)
@@ -363,7 +363,7 @@ class Build:
 
 
 def _some_of(key: Category, rows: tuple[frozenset[int], ...]) -> Signal:
-    """A bit for each row: whether the key has one of its values."""
+    """A bit per row: whether the key has one of the row's values."""
     forms = tuple(Affine.sum(key.bits.forms[m] for m in sorted(row)) for row in rows)
     return Signal(forms, (BIT,) * len(forms))
 

@@ -1,4 +1,4 @@
-"""Aggregates of finitely many values: what all selected keys hold, or the largest of it."""
+"""Aggregates of categorical values: the value common to all selected keys, or the largest or smallest."""
 
 from __future__ import annotations
 
@@ -23,20 +23,20 @@ from softmachine.transformer.attention import Mask
 
 @dataclass(frozen=True)
 class Categories:
-    """Builds aggregates of categories."""
+    """Builds the signals of aggregates of categorical values."""
 
     heads: Heads
     pointwise: Pointwise
 
     @property
     def letter(self) -> Signal:
-        """The bit that is 1 at letters."""
+        """The bit that is 1 at input positions."""
         return self.pointwise.letter
 
     def category_of(
         self, name: str, selector: Selector, values: Category, default: Value, *, alike: bool = False
     ) -> Value:
-        """The value that all selected keys have; undefined where they differ."""
+        """The common value of all selected keys; undefined where they differ."""
         product, end = selector.single, _constant_of(default)
         if product is None:
             return self._counted_category(name, selector, values, default)
@@ -46,7 +46,7 @@ class Categories:
     def _agreed(
         self, name: str, product: Product, values: Category, end: Result, *, alike: bool
     ) -> tuple[Category, Signal]:
-        """What all selected keys hold, and whether there is none; at the sink stands ``end``, if it is defined."""
+        """The common value of all selected keys, and a bit: no key is selected. The sink holds ``end``, if defined."""
         codes, forms = self._coded(values, end)
         bits = Signal(tuple(forms), (BIT,) * len(forms))
         places = range(len(codes))
@@ -55,7 +55,7 @@ class Categories:
             head, none = self.heads.fetched(name, product, bits, single=True)
             agreed = [head[k] for k in places]
         else:
-            # Of the highest and of the lowest code among the selected keys: they agree if all do.
+            # Retrieve the highest and the lowest code among the selected keys: they are equal iff all are.
             most = _power_of_two(len(codes) + 1)
             scale = constant(Fraction(1, 2 * most))
             gap = min(Fraction(1, 4), Fraction(1, 2 * most))
@@ -65,19 +65,19 @@ class Categories:
             other, _ = self.heads.extreme(f"{name}: lowest", product, back, scale, gap, bits)
             agreed = [all_of(f"{name}: all are {k}", head[k].known(BIT), other[k].known(BIT)) for k in places]
         if self.heads.visible(product) is not Mask.PAST and not isinstance(end, Undefined):
-            # At the start token the sink is found, which must count for nothing.
+            # The start token finds the sink, whose value must not count there.
             place = next(k for k, code in enumerate(codes) if same(code, end))
             agreed[place] = agreed[place] - self.heads.finder.frame.sink
         result = named(name, one_hot(codes, [bit.forms[0] for bit in agreed]))
         return Category(tuple(codes), result, values.partial or not alike), none
 
     def _own(self, values: Category) -> list[Affine]:
-        """The bits of values, and at the end whether there is none."""
+        """The bits of the values, then a bit for undefined."""
         undefined = (self.letter - values.defined).forms[0]
         return [*values.bits.forms, *([undefined] if values.partial else [])]
 
     def _coded(self, values: Category, end: Result) -> tuple[list[core.Value], list[Affine]]:
-        """The values that may be found, and the bits of each at a key; the sink has the default's."""
+        """The values that may be retrieved, and the bits of each at a key; the sink has the default's."""
         codes, forms = list(values.values), list(values.bits.forms)
         if isinstance(end, Undefined):
             return codes, forms
@@ -103,7 +103,7 @@ class Categories:
         return Category(tuple(values), named(f"{name} or default", one_hot(values, forms)), single or default.partial)
 
     def _counted_category(self, name: str, selector: Selector, values: Category, default: Value) -> Value:
-        """The same for any selector: a value is there if it is held by as many keys as are selected, and by one."""
+        """The same for any selector: the value whose number of selected keys is the width, which is not 0."""
         addends = [Addend(Signal((form,), (BIT,)), 0, 1) for form in values.bits.forms]
         count, sums = self.heads.counted(name, selector, addends)
         finder = self.heads.finder
@@ -117,9 +117,9 @@ class Categories:
         return self._or_default(name, found, none, default)
 
     def extreme_category(self, name: str, selector: Selector, values: Category, default: Value, sign: int) -> Value:
-        """The largest of numbers, or the smallest if the sign is -1."""
+        """The largest of the numbers, or the smallest if the sign is -1."""
         if not all(map(is_number, values.values)):
-            raise ConstructionError("it takes the largest or smallest of values that are no numbers")
+            raise ConstructionError("it takes the largest or smallest of values that are not numbers")
         if len({isinstance(value, bool) for value in values.values}) > 1:
             return self._mixed_extreme(name, selector, values, default, sign)
         order = sorted(values.values, key=lambda value: sign * Fraction(value))  # type: ignore[arg-type]
@@ -137,11 +137,11 @@ class Categories:
         return self._or_default(name, found, none, default)
 
     def _counted_extreme(self, name: str, selector: Selector, forms: Sequence[Affine]) -> tuple[Signal, Signal]:
-        """For any selector: the last of some bits that a selected key has; and whether nothing is selected."""
+        """For any selector: the last of the bits that is 1 at a selected key; and a bit: no key is selected."""
         finder = self.heads.finder
         addends = [Addend(Signal((form,), (BIT,)), 0, 1) for form in forms]
         count, sums = self.heads.counted(name, selector, addends)
-        there = [finder.compare(f"{name}: {k} is there", total, ">") for k, total in enumerate(sums)]
+        there = [finder.compare(f"{name}: {k} occurs", total, ">") for k, total in enumerate(sums)]
         bits = []
         for k, bit in enumerate(there):
             higher = constant(0)
@@ -151,10 +151,10 @@ class Categories:
         return stack(*bits), finder.compare(f"{name}: none", count, "=")
 
     def _mixed_extreme(self, name: str, selector: Selector, values: Category, default: Value, sign: int) -> Value:
-        """Of Booleans and numbers: what all are, if they are the same; of Booleans only, a Boolean; else a number."""
+        """For Booleans and numbers: the common value if all agree; a Boolean if all are Booleans; else a number."""
         if not isinstance(default, Category):
             raise ConstructionError(
-                "it takes the largest or smallest of Booleans and numbers together, and has a default without bound"
+                "it takes the largest or smallest of both Booleans and numbers, and has an unbounded default"
             )
         agreed = self.category_of(f"{name}: same", selector, values, default)
         whole = self.pointwise.tabulated(f"{name}: number", [values], _plainly)
@@ -166,20 +166,20 @@ class Categories:
         assert isinstance(agreed, Category)
         assert isinstance(best, Category)
         assert isinstance(only, Category)
-        told = self.pointwise.tabulated(
+        several = self.pointwise.tabulated(
             f"{name}: several", [best, only], lambda number, boolean: bool(number) if boolean else number
         )
         missing = (self.letter - agreed.defined).known(BIT)
-        return self.pointwise.cases(name, [(agreed.defined, agreed), (missing, told)], partial=values.partial)
+        return self.pointwise.cases(name, [(agreed.defined, agreed), (missing, several)], partial=values.partial)
 
 
 def _constant_of(value: Value) -> Result:
-    """The value, if it is the same everywhere."""
+    """The value, if it is the same at every input position; otherwise undefined."""
     return value.values[0] if isinstance(value, Category) and value.constant else UNDEFINED
 
 
 def _power_of_two(number: int) -> int:
-    """The next one, so that floats add ranks to scores without rounding."""
+    """The smallest power of two ≥ number, so that floats add ranks to scores without rounding."""
     return 1 << (number - 1).bit_length()
 
 

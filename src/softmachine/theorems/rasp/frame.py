@@ -1,7 +1,7 @@
-"""Where a RASP program runs: what its positions see and know, in an encoder or in a decoder.
+"""Layout of positions for RASP programs: the start token as attention sink, masks, and integers a + b i + c n.
 
-Position 0 holds the start token, the *sink*; letters stand at 1, …, n. At the sink every value is 0, so that it adds
-nothing to sums; a head whose query selects nothing attends to it.
+Position 0 holds the start token, the *sink*; the input is at positions 1, …, n. At the sink every value is 0, so that
+it contributes nothing to sums; a head whose query selects no key attends to it.
 """
 
 from __future__ import annotations
@@ -19,32 +19,32 @@ from softmachine.transformer.wired_features import Somewhere, Table
 
 @dataclass(frozen=True)
 class AtLetters(Somewhere):
-    """A feature, and 0 at the start token."""
+    """A position feature, set to 0 at the start token."""
 
     of: Feature
 
     @property
     def name(self) -> str:
-        """With a bracket for the condition."""
+        """The name, with an Iverson bracket for the condition."""
         return f"[i>0]·{self.of.name}"
 
     def value(self, i: int, n: int) -> Fraction | int:
-        """The feature at letters."""
+        """The value of the feature, or 0 at position 0."""
         return self.of.value(i, n) if i else 0
 
     @property
     def over(self) -> str | None:
-        """That of the feature."""
+        """The common denominator of the feature."""
         return self.of.over
 
 
 FIRST = Table("first", (Fraction(0), Fraction(1)))
-"""Whether this is the first letter."""
+"""A bit: 1 at position 1."""
 
 
 @dataclass(frozen=True)
 class Line:
-    """An integer a + b i + c n at every letter, and 0 at the start token: its square costs nothing."""
+    """The integer a + b i + c n at input positions, 0 at the start token. Its square is affine in position features."""
 
     a: int = 0
     b: int = 0
@@ -57,7 +57,7 @@ class Line:
         return Line(self.a * factor, self.b * factor, self.c * factor)
 
     def signal(self, letter: Signal) -> Signal:
-        """The number, from the bit that is 1 at letters."""
+        """The integer, given the bit that is 1 at input positions."""
         parts = [(self.a, letter), (self.b, position(I)), (self.c, position(AtLetters(N)))]
         return _sum(parts, letter)
 
@@ -72,7 +72,7 @@ class Line:
 
     @property
     def bounds(self) -> tuple[Bound, Bound]:
-        """No value is below the first or above the second, for all 1 ≤ i ≤ n; nor is 0."""
+        """A lower and an upper bound for all 1 ≤ i ≤ n, and of 0."""
         ends = [
             Bound((Fraction(self.a + self.b), Fraction(self.c))),
             Bound((Fraction(self.a), Fraction(self.b + self.c))),
@@ -80,7 +80,7 @@ class Line:
         low = high = Bound.of(0)
         for end in ends:
             constant, slope = end.coefficients
-            # For n ≥ 1 a line is not negative if it is so at 1 and rises.
+            # For n ≥ 1, u + v n is not negative if it is not at n = 1 and v ≥ 0.
             low = low if constant + slope >= 0 and slope >= 0 else low.meet(end)
             high = high if constant + slope <= 0 and slope <= 0 else high.join(end)
         return low, high
@@ -96,11 +96,11 @@ def _sum(parts: list[tuple[int, Signal]], letter: Signal) -> Signal:
 
 @dataclass(frozen=True)
 class Frame:
-    """An encoder that knows the length, or a decoder.
+    """The layout of an encoder, which is given the length, or of a decoder.
 
     Args:
         causal: Whether selectors see only keys up to the query.
-        letter: The bit that is 1 at every position but the start token's.
+        letter: The bit that is 1 at input positions, and 0 at the start token.
     """
 
     causal: bool
@@ -113,12 +113,12 @@ class Frame:
 
     @property
     def mask(self) -> Mask:
-        """What a head sees."""
+        """The mask of a head."""
         return Mask.CAUSAL if self.causal else Mask.ALL
 
     @property
     def end(self) -> Line:
-        """How many letters a head sees: the largest integer that it can look up."""
+        """The number of input positions that a head sees: the largest integer that it can look up."""
         return Line(b=1) if self.causal else Line(c=1)
 
     @property

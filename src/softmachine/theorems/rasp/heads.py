@@ -1,7 +1,7 @@
-"""Heads for selectors: what is selected ties, the sink with it or a little below, everything else is at least 1 below.
+"""Attention heads for selectors: selected keys tie for the best score, with the sink at or just below it.
 
 The score of a product of T tables and of equalities x = y is Σ A·B + Σ (2 x y - y²); it is T + Σ x² where all hold, and
-at least 1 less elsewhere. The sink's is T + Σ x², less by ``lowered``; for the start token's own query it is 1 more.
+at least 1 less elsewhere. The score of the sink is T + Σ x² - ``lowered``, and 1 more for the start token's own query.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ HALF = Fraction(1, 2)
 
 @dataclass(frozen=True)
 class Addend:
-    """Something that is added up over what is selected: an integer from ``low`` to ``high``."""
+    """A summand over the selected keys: an integer from ``low`` to ``high``."""
 
     value: Signal
     low: int
@@ -36,14 +36,14 @@ class Addend:
 
 @dataclass(frozen=True)
 class Heads:
-    """Builds heads in a frame."""
+    """Builds the heads of selectors."""
 
     finder: Finder
 
     def scored(
         self, product: Product, lowered: Fraction, more: Sequence[tuple[Signal, Signal]] = ()
     ) -> tuple[Signal, Signal]:
-        """Query and key of a product; ``more`` are further parts of the score."""
+        """Query and key of a product; ``more`` are further (query, key) terms of the score."""
         frame = self.finder.frame
         query: list[Signal] = []
         key: list[Signal] = []
@@ -62,12 +62,12 @@ class Heads:
         return stack(*query, sink), stack(*key, frame.sink)
 
     def visible(self, product: Product) -> Mask:
-        """What the head of a product sees."""
+        """The mask of the head of a product."""
         mask = self.finder.frame.mask
         return product.mask if mask is Mask.ALL or product.mask is Mask.PAST else mask
 
     def averaged(self, name: str, product: Product, values: Signal) -> tuple[Signal, Signal]:
-        """U = 1/(c+1) for the number c of selected keys, and u times the sum of the values over them. Gap: 1."""
+        """U = 1/(c+1) for the number c of selected keys, and U times the sum of their values. Gap: 1."""
         frame, mask = self.finder.frame, self.visible(product)
         read = stack(frame.sink, values) if len(values) else frame.sink
         if product.trivial and mask is not Mask.ALL:
@@ -79,9 +79,9 @@ class Heads:
         return unit.known(Kind(Bound.of(0), Bound.of(1), None)), head[1:]
 
     def fetched(self, name: str, product: Product, values: Signal, *, single: bool) -> tuple[Signal, Signal]:
-        """The mean of values over the selected keys, or what they are at the sink; and whether nothing is selected.
+        """The mean of the values of the selected keys, or the sink's values if there is none; and a bit for the latter.
 
-        At the start token the values are those of the sink. The sink is 1/2 lower. Gap: 1/2.
+        At the start token the values are those of the sink. The sink scores 1/2 below selected keys. Gap: 1/2.
         """
         frame, mask = self.finder.frame, self.visible(product)
         query, key = self.scored(product, HALF)
@@ -101,7 +101,7 @@ class Heads:
         """The same at a selected key of the largest rank.
 
         Rank times scale is from 0 to less than 1/2, or within 1/4 of 0 if the sink is lowered by 1/2: the sink is 1/4
-        below what is selected, and everything else another 1/4. Gap: what a rank counts, at most 1/4.
+        below the selected keys, and all other keys another 1/4. Gap: ``scale`` per unit of rank, at most 1/4.
         """
         frame, mask = self.finder.frame, self.visible(product)
         query, key = self.scored(product, lowered, [(scale, rank)])
@@ -109,8 +109,8 @@ class Heads:
         return head[1:], self._none(head[0], mask)
 
     def _none(self, at_sink: Signal, mask: Mask) -> Signal:
-        """A bit at letters: whether the head attends to the sink."""
-        if mask is Mask.PAST:  # the start token sees nothing
+        """A bit at input positions: whether the head attends to the sink."""
+        if mask is Mask.PAST:  # the start token sees no key
             return at_sink.known(BIT)
         return (at_sink - self.finder.frame.sink).known(BIT)
 
@@ -122,7 +122,7 @@ class Heads:
     # Counting
 
     def counted(self, name: str, selector: Selector, addends: Sequence[Addend] = ()) -> tuple[Number, list[Number]]:
-        """How many keys are selected, and the sums of integers over them."""
+        """The number of selected keys, and the sums of integers over them."""
         letter = self.finder.frame.letter
         totals = [line_number(Line(), letter)] * (1 + len(addends))
         for k, (sign, product) in enumerate(selector.products):
@@ -157,18 +157,18 @@ class Heads:
         return [count, *found]
 
     def _trivial_count(self, product: Product) -> Number | None:
-        """How many keys there are, if the product is nothing but a mask."""
+        """The number of keys, if the product is only a mask."""
         if not product.trivial:
             return None
         lines = {Mask.ALL: Line(c=1), Mask.CAUSAL: Line(b=1), Mask.PAST: Line(-1, 1)}
         return line_number(lines[self.visible(product)], self.finder.frame.letter)
 
     def _below(self, name: str, product: Product, addends: Sequence[Addend]) -> list[Number]:
-        """Sums over keys whose integer is below the query's: sums over all smaller integers, looked up."""
+        """Sums over keys whose integer is below the query's: prefix sums over integers, looked up."""
         if product.equal or len(product.grids) > 1:
             raise ConstructionError(
-                f"the selector demands {product.less[0].relation} and more that takes a head of its own",
-                hint="an order of integers can be joined with one condition on finitely many values, and with a mask",
+                f"the selector requires {product.less[0].relation} and a condition that takes a head of its own",
+                hint="'<' of integers can be combined with one condition on finitely many values, and with a mask",
             )
         ordered = [pair for pair in product.less if pair.key.line is None or pair.key.line.b != 1]
         if ordered:
@@ -176,7 +176,7 @@ class Heads:
         return self._prefix(name, product, addends)
 
     def _prefix(self, name: str, product: Product, addends: Sequence[Addend]) -> list[Number]:
-        """The keys are positions: prefix means, looked up at the last that is selected. Gap: 1, then 1/(n+1)."""
+        """The keys are positions: prefix means, looked up at the last selected one. Gap: 1, then 1/(n+1)."""
         finder, letter = self.finder, self.finder.frame.letter
         last = self._last(name, product)
         grid = product.grids[0] if product.grids else None
@@ -192,7 +192,7 @@ class Heads:
             for bit in masks
         ]
         means = mean(f"prefix means of {name}", stack(*columns))
-        found = finder.at(f"{name}: up to the last", last.value, stack(means, position(INVERSE)))
+        found = finder.at(f"{name}: prefix up to the last", last.value, stack(means, position(INVERSE)))
         unit = found[len(columns)]
         results = []
         for k, item in enumerate((ones, *addends)):
@@ -213,7 +213,7 @@ class Heads:
         return named(f"{name}: row", total.known(_hull(parts)))
 
     def _last(self, name: str, product: Product) -> Number:
-        """The last position whose index is below all that are asked for, or below 1; clipped when it is looked up."""
+        """The last position whose index is below all bounds, possibly below 1; clipped by the lookup."""
         finder, letter = self.finder, self.finder.frame.letter
         bounds = []
         for pair in product.less:
@@ -224,36 +224,38 @@ class Heads:
             bounds.append(line_number(Line(0 if product.mask is Mask.CAUSAL else -1, 1), letter))
         least = bounds[0]
         for k, bound in enumerate(bounds[1:], 2):
-            excess = finder.rectified(f"{name}: least of {k}", finder.minus(least, bound, None))
+            excess = finder.rectified(f"{name}: minimum of {k}", finder.minus(least, bound, None))
             least = finder.minus(least, excess, None)
         return least
 
     def _sorted(
         self, name: str, product: Product, ordered: Sequence[Pairing], addends: Sequence[Addend]
     ) -> list[Number]:
-        """Counting sort: how many keys have each integer, prefix sums, a lookup at the query's. Gap: 1/(n+1)."""
+        """Counting sort: the number of keys with each integer, prefix sums, a lookup at the query's. Gap: 1/(n+1)."""
         finder, frame = self.finder, self.finder.frame
         pair = ordered[0]
         what = pair.relation
         if frame.causal:
             raise ConstructionError(
-                f"it selects by {what}, an order of integers without bound, in a causal program; "
+                f"it selects by {what}, an order of unbounded integers, in a causal program; "
                 "counting sort looks at all positions",
-                hint="compare with indices, or with finitely many values; or leave the program bidirectional",
+                hint="compare with indices, or with finitely many values; or make the program bidirectional",
             )
         if product.grids or len(product.less) > 1 or product.mask is not Mask.ALL:
             raise ConstructionError(
-                f"it selects by {what} and by something else, which counting sort cannot do at once"
+                f"it selects by {what} combined with another condition, which counting sort does not support"
             )
         if any((addend.low, addend.high) != (0, 1) for addend in addends):
-            raise ConstructionError(f"it adds other integers than 0 and 1 over {what}, which counting sort cannot do")
+            raise ConstructionError(
+                f"it adds integers other than 0 and 1 over {what}, which counting sort does not support"
+            )
         odd = pair.query.pieces[0] if pair.inclusive else pair.query.pieces[1] > 1
         if pair.key.pieces[0] or pair.key.pieces[1] > 1 or odd:
             raise ConstructionError(
                 f"it selects by {what}, where keys lie between {pair.key.low} and {pair.key.high}, and queries between "
-                f"{pair.query.low} and {pair.query.high}: counting sort is for integers from 0 to n"
+                f"{pair.query.low} and {pair.query.high}: counting sort requires integers from 0 to n"
             )
-        # At position p, the keys whose integer is p, or p - 1 for <: sums up to here are of what is selected for p.
+        # At position p, the keys with integer p, or p - 1 for <: prefix sums up to p are over the keys selected for p.
         key, square = pair.key.value, finder.squared(f"key of {what}", pair.key)
         if not pair.inclusive:
             key, square = key + frame.letter, square + 2 * key + frame.letter
@@ -269,14 +271,14 @@ class Heads:
         counts = [finder.number_at(f"keys of {name}: count", 1 - unit, unit)]
         counts += [finder.number_at(f"keys of {name}: sum {k + 1}", head[k + 1], unit) for k in range(len(addends))]
         means = mean(f"prefix means of {name}", stack(*(count.value for count in counts)))
-        found = finder.at(f"{name}: up to the query", pair.query.value, stack(means, position(INVERSE)))
+        found = finder.at(f"{name}: prefix up to the query", pair.query.value, stack(means, position(INVERSE)))
         share = found[len(counts)]
         labels = [f"width of {name}", *(f"sum {k + 1} of {name}" for k in range(len(addends)))]
         return [finder.number_at(label, found[k], share) for k, label in enumerate(labels)]
 
 
 def _within(number: Number, low: Bound, high: Bound) -> Number:
-    """The same number, with bounds that the author vouches for."""
+    """The same number, with bounds that are known to hold."""
     if number.line is not None:
         return number
     kind = Kind(low, high, "1")

@@ -1,7 +1,7 @@
-"""Loops of RASP programs: a block that is repeated, and whether nothing changes any more when it ends.
+"""Loops of RASP programs: a repeated block, and a check that it has reached a fixpoint.
 
-The number of turns is a multiple of the length, in a decoder a constant. A loop that has settled stays as it is, so
-that more turns do no harm; where one has not, whatever depends on it is undefined.
+The number of iterations is a multiple of the length, in a decoder a constant. Iterating at a fixpoint changes nothing;
+if the loop has not converged, everything that depends on it is undefined.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ if TYPE_CHECKING:
     from softmachine.theorems.rasp.build import Build
 
 TURNS = 8
-"""A loop has so many times n+1 turns …"""
+"""Iterations of a loop in an encoder, per n+1."""
 CAUSAL_TURNS = 64
-"""… and in a decoder, which does not know n, so many."""
+"""Iterations of a loop in a decoder, which is not given n."""
 
 
 def repeated(build: Build, name: str, node: core.Repeat) -> dict[str, Value]:
-    """All variables of a loop as they are in the end; undefined if it has not settled."""
+    """The final values of all variables of a loop; undefined if it has not converged."""
     types = build.program.types
     kinds = {variable: types[variable] for variable, _ in node.variables}
     starts = [conformed(build, start, build.values[start], kinds[variable]) for variable, start in node.variables]
@@ -54,34 +54,34 @@ def repeated(build: Build, name: str, node: core.Repeat) -> dict[str, Value]:
             _changed(build, f"{variable} changes", before[variable], new)
             for variable, new in zip(kinds, after, strict=True)
         ]
-        changed = changes[0] if len(changes) == 1 else any_of(f"{name} goes on", *changes)
+        changed = changes[0] if len(changes) == 1 else any_of(f"{name}: any change", *changes)
         clean = [
             _rounded(f"{variable}: next", _packed(value, found, build.frame.letter), found)
             for (variable, found), value in zip(kinds.items(), after, strict=True)
         ]
-        return named(f"{name}: next", stack(*clean, rounded(f"{name} goes on: rounded", changed)))
+        return named(f"{name}: next", stack(*clean, rounded(f"{name}: any change, rounded", changed)))
 
     times: int | Feature = CAUSAL_TURNS if build.frame.causal else TURNS * LENGTH
     ended = loop(name, times=times, carry=stack(start, build.frame.letter), body=body)
-    settled = _settled(build, name, ended[len(ended) - 1])
+    converged = _converged(build, name, ended[len(ended) - 1])
     results = _unpacked(ended, kinds)
-    return {variable: build.aggregates.guarded(variable, value, settled) for variable, value in results.items()}
+    return {variable: build.aggregates.guarded(variable, value, converged) for variable, value in results.items()}
 
 
 def _clean(build: Build, name: str, value: Value) -> Value:
-    """A variable at the beginning of a turn: integers are looked up again, so that errors of softmax do not add up."""
-    return build.finder.restored(f"{name}, again", value) if isinstance(value, Number) else value
+    """A variable at the start of an iteration: integers are looked up again, to keep softmax errors from adding up."""
+    return build.finder.restored(f"{name}, restored", value) if isinstance(value, Number) else value
 
 
 def _rounded(name: str, packed: Signal, found: Type) -> Signal:
-    """A variable at the end of a turn: bits are rounded, for the same reason."""
+    """A variable at the end of an iteration: bits are rounded, for the same reason."""
     if isinstance(found, Finite):
         return rounded(name, packed)
     return stack(packed[0], rounded(name, packed[1])) if found.partial else packed
 
 
 def conformed(build: Build, name: str, value: Value, found: Type) -> Category | Number:
-    """A value in the form that its type has."""
+    """The value in the representation of its type."""
     if isinstance(found, Integer):
         number = numeric(value)
         if isinstance(number, Number):
@@ -131,7 +131,7 @@ def _unpacked(carried: Signal, kinds: Mapping[str, Type]) -> dict[str, Value]:
 
 
 def _changed(build: Build, name: str, old: Value, new: Value) -> Signal:
-    """A bit: whether a variable is another one after a turn."""
+    """A bit: whether an iteration changes a variable."""
     letter = build.frame.letter
     if isinstance(old, Category) and isinstance(new, Category):
         both = [
@@ -139,16 +139,16 @@ def _changed(build: Build, name: str, old: Value, new: Value) -> Signal:
             for k, (one, other) in enumerate(zip(old.bits.forms, new.bits.forms, strict=True))
         ]
         if old.partial:
-            gone = [(letter - item.defined).known(BIT) for item in (old, new)]
-            both.append(all_of(f"{name}: undefined", *gone).forms[0])
+            undefined = [(letter - item.defined).known(BIT) for item in (old, new)]
+            both.append(all_of(f"{name}: undefined", *undefined).forms[0])
         return (letter - Signal((Affine.sum(both),), (BIT,))).known(BIT)
     assert isinstance(old, Number)
     assert isinstance(new, Number)
     return build.finder.compare(name, build.finder.minus(old, new, None), "!=")
 
 
-def _settled(build: Build, name: str, changed: Signal) -> Signal:
-    """A bit: whether nothing that is seen has changed in the last turn."""
+def _converged(build: Build, name: str, changed: Signal) -> Signal:
+    """A bit: whether no visible variable changed in the last iteration."""
     grid = Grid((f"{name}: changed", ""), None, build.frame.letter, changed.known(BIT), 1, "key")
-    some = build.heads.some(f"{name} has not settled", Product((grid,)))
+    some = build.heads.some(f"{name} has not converged", Product((grid,)))
     return (build.frame.letter - some).known(BIT)

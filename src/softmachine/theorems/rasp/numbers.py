@@ -1,7 +1,7 @@
-"""Integers and fractions of RASP programs: found among the positions, compared, chosen between, rounded.
+"""Gadgets for integers and fractions of RASP programs: lookup among positions, comparison, choice, rounding.
 
 A feed-forward layer can add integers and compare them, but it cannot choose between two that grow with the length: it
-is Lipschitz. It can choose between 1/(x+1) and 1/(y+1), and a lookup then finds the integer again.
+is Lipschitz. It can choose between 1/(x+1) and 1/(y+1), and a lookup then recovers the integer.
 """
 
 from __future__ import annotations
@@ -24,16 +24,16 @@ from softmachine.theorems.rasp.values import Number, Ratio
 from softmachine.transformer.features import I_SQUARED, INVERSE, Bit, Feature, I, N
 
 MOST_PIECES = 64
-"""No integer is looked up in more pieces."""
+"""The largest number of heads that look up one integer."""
 MOST_COUNTED = 8192
-"""No integer is counted that goes further beyond the multiples of n: two units for each step."""
+"""The largest excess over a multiple of n that units count, two units per step."""
 PLACE = (I, I_SQUARED, INVERSE)
-"""What a lookup reads where it finds an integer x: x, x² and 1/(x+1)."""
+"""The features that a lookup of x reads at position x: x, x² and 1/(x+1)."""
 
 
 @dataclass(frozen=True)
 class Finder:
-    """Finds integers among the positions of a frame."""
+    """Gadgets for integers: lookups among positions, arithmetic, comparison and choice."""
 
     frame: Frame
 
@@ -49,9 +49,9 @@ class Finder:
         gap: Feature | Fraction = Fraction(1),
         even: Signal | None = None,
     ) -> Signal:
-        """What ``read`` is at the position x, from x·u and u; at the nearest one if there is none.
+        """``read`` at the position x, given x·u and u; at the nearest one if x is not a position.
 
-        The score is (2 x j - j²) · u, and ``even`` more where j is even. Gap: at least u.
+        The score is (2 x j - j²) · u, plus ``even`` where j is even. Gap: at least u.
         """
         query = [2 * index, -unit if unit is not None else constant(-1)]
         key = [position(I), position(I_SQUARED)]
@@ -70,13 +70,13 @@ class Finder:
         )
 
     def number_at(self, name: str, index: Signal, unit: Signal) -> Number:
-        """The integer 0 ≤ x ≤ n from x·u and u, where u is at least 1/(n+1). Gap: u."""
-        found = self.at(f"find {name}", index, _places(), unit=unit, gap=self.frame.unit)
+        """The integer 0 ≤ x ≤ n, given x·u and u, where u is at least 1/(n+1). Gap: u."""
+        found = self.at(f"recover {name}", index, _places(), unit=unit, gap=self.frame.unit)
         _, high = self.frame.end.bounds
         return _of_place(name, found, high)
 
     def scaled(self, name: str, index: Signal, unit: Signal, low: int, high: int) -> Number:
-        """The integer s from s·u, where u = 1/(c+1) and low·c ≤ s ≤ high·c, for a count c."""
+        """The integer s, given s·u, where u = 1/(c+1) and low·c ≤ s ≤ high·c for a count c."""
         self._few(name, -low + high)
         if (low, high) == (0, 1):
             return self.number_at(name, index, unit)
@@ -86,7 +86,7 @@ class Finder:
             for k in range(pieces):
                 label = f"{name}, {sign * (k + 1)}"
                 parts = [sign * index - m * count for m in (k, k + 1)]
-                above, beyond = (relu(f"{label}: share {m}", part) for m, part in enumerate(parts))
+                above, beyond = (relu(f"{label}: above {m}", part) for m, part in enumerate(parts))
                 clipped = above - beyond if k + 1 < pieces else above
                 piece = self.number_at(label, clipped, unit)
                 value = value + sign * piece.value
@@ -99,7 +99,7 @@ class Finder:
     # Integers that are known
 
     def squared(self, name: str, number: Number) -> Signal:
-        """x², found if need be: of max(0, x) and of max(0, -x)."""
+        """x², looked up if necessary, as the sum of the squares of max(0, x) and max(0, -x)."""
         if number.square is not None:
             return number.square
         square = constant(0)
@@ -120,7 +120,7 @@ class Finder:
             return self._bounded_square(name, part, slack)
         letter, end = self.frame.letter, self.frame.end.signal(self.frame.letter)
         if slope == 1:
-            # z = x - slack is at most n; it is looked up where it is positive, and x² = z² + 2 slack z + slack².
+            # z = x - slack is at most n and is looked up where it is positive; x² = z² + 2 slack z + slack².
             lowered = part - slack * letter
             square = self.at(f"square of {name}", lowered, position(I_SQUARED))
             if not slack:
@@ -130,8 +130,8 @@ class Finder:
             return square + below_square + lowered * (2 * slack) + letter * slack**2
         if self.frame.causal:
             raise ConstructionError(
-                f"its square is needed, and it may be {slope} times as large as the number of letters so far: a "
-                "decoder finds squares of integers up to that number"
+                f"its square is needed, and it may be {slope} times the number of symbols so far; a decoder "
+                "looks up squares of integers up to that number only"
             )
         self._few(name, slope + slack)
         square = constant(0)
@@ -141,7 +141,7 @@ class Finder:
         return square
 
     def _bounded_square(self, name: str, part: Signal, most: int) -> Signal:
-        """The square of an integer from 0 to a constant: x + 2 Σ_k max(0, x - k), a unit each."""
+        """The square of an integer from 0 to a constant: x + 2 Σ_k max(0, x - k), one unit per k."""
         total = part
         for k in range(1, most):
             total = total + 2 * relu(f"square of {name}: above {k}", part - k)
@@ -152,24 +152,24 @@ class Finder:
         return self.at(name, number.value, stack(*(position(feature) for feature in read)))
 
     def restored(self, name: str, number: Number) -> Number:
-        """The integer that a number is within 1/4 of: looked up once more, with all that a lookup finds. Gap: 1.
+        """The integer that a number is within 1/4 of: looked up again, with its square and inverse if x ≤ n. Gap: 1.
 
-        What goes beyond the multiples of n that it reaches is bounded by a constant, and counted.
+        The excess over multiples of n is bounded by a constant, and counted by units.
         """
         self._few(name, sum(number.slopes))
         if max(number.slack) > MOST_COUNTED:
             raise ConstructionError(
-                f"its loop carries an integer that may be {max(number.slack):,} beyond a multiple of the length, and "
-                f"{MOST_COUNTED:,} is the most that is counted again in every turn"
+                f"its loop carries an integer that may be {max(number.slack):,} beyond a multiple of the length; the "
+                f"limit is {MOST_COUNTED:,}"
             )
         if (number.slopes, number.slack) == ((0, 1), (0, 0)):
-            found = _of_place(name, self.at(f"find {name}", number.value, _places()), number.high)
+            found = _of_place(name, self.at(f"recover {name}", number.value, _places()), number.high)
             return replace(found, presence=number.presence)
         end, total = self.frame.end.signal(self.frame.letter), constant(0)
         for sign, slope, slack in zip((-1, 1), number.slopes, number.slack, strict=True):
             parts = [sign * number.value - k * end for k in range(slope + 1)]
             for k, part in enumerate(parts[:-1]):
-                total = total + sign * self.at(f"find {name}, {sign * (k + 1)}", part, position(I))
+                total = total + sign * self.at(f"recover {name}, {sign * (k + 1)}", part, position(I))
             if slack:
                 total = total + sign * counted(f"{name}: {'below' if sign < 0 else 'beyond'}", parts[-1], slack)
         return replace(number, value=named(name, total.known(number.kind)))
@@ -177,7 +177,7 @@ class Finder:
     # Arithmetic
 
     def plus(self, one: Number, other: Number, presence: Signal | None) -> Number:
-        """The sum; no unit. Of x and 0, all that is known of x stays known."""
+        """The sum; no unit. If one is the constant 0, the other is returned unchanged."""
         for nothing, same in ((one, other), (other, one)):
             if nothing.line == Line():
                 return replace(same, presence=presence)
@@ -211,7 +211,7 @@ class Finder:
         return Number(Bound.of(0), number.high, value, presence=number.presence)
 
     def clipped(self, name: str, number: Number) -> Number:
-        """The number between -1 and n that is next to x, with its square. Gap: 1."""
+        """The number clipped to the range from -1 to n, with its square. Gap: 1."""
         low = relu(f"{name}: above -1", number.value + self.frame.letter)
         end = self.frame.end.signal(self.frame.letter) + self.frame.letter
         value = low - relu(f"{name}: above n", low - end) - self.frame.letter
@@ -221,7 +221,7 @@ class Finder:
         return Number(Bound.of(-1), high, value, square=square.known(integer(0, high * high)), presence=number.presence)
 
     def compare(self, name: str, difference: Number | Ratio, relation: str) -> Signal:
-        """A bit: whether a number compares so with 0; 0 at the start token."""
+        """A bit: whether a number is in the relation to 0; 0 at the start token."""
         if isinstance(difference, Number):
             return compared(name, difference.value, relation, self.frame.letter)
         if difference.value is None and difference.over is not None:  # the denominator is positive
@@ -245,19 +245,19 @@ class Finder:
         """
         if ratio.value is None:
             raise ConstructionError(
-                "it is a mean over a union of selectors that take different heads, and no head gives that as a number",
-                hint="compare it with a constant, or aggregate with each selector by itself",
+                "it is a mean over a union of selectors that take different heads, and no head computes it as a number",
+                hint="compare it with a constant, or aggregate with each selector separately",
             )
         return ratio.value
 
     def least(self, ratio: Ratio) -> Feature:
-        """Half of the smallest size of a fraction that is not 0."""
+        """Half of the smallest absolute value of a nonzero fraction."""
         return self.frame.unit**ratio.power * Fraction(1, 2 * ratio.factor)
 
     def positive(self, name: str, value: Signal, like: Ratio) -> Signal:
-        """A bit: whether a fraction is above 0, which a head decides: Heaviside by attention.
+        """A bit: whether a fraction is positive, decided by a head (Heaviside by attention).
 
-        Position 1 scores x - δ, where 2δ is the smallest size of such a fraction, and position 0 scores 0. Gap: δ.
+        Position 1 scores x - δ, where 2δ is the smallest nonzero value of x, and position 0 scores 0. Gap: δ.
         """
         delta, first = self.least(like), position(FIRST)
         return attend(
@@ -271,17 +271,17 @@ class Finder:
         ).known(BIT)
 
     def floor(self, name: str, value: Signal, like: Ratio) -> Number:
-        """The integer part of a fraction that may be negative, downwards. Gap: 1/denominator."""
+        """The floor of a fraction, which may be negative. Gap: 1/denominator."""
         shifted = value - Fraction(1, 2) + position(self.least(like))
         return self._nearest(name, shifted, self.frame.unit**like.power * Fraction(1, like.factor), None)
 
     def rounded(self, name: str, value: Signal, like: Ratio) -> Number:
-        """The nearest integer, halves to the even one. Gap: half of 1/denominator."""
+        """The nearest integer, ties to even. Gap: half of 1/denominator."""
         least = self.least(like)
         return self._nearest(name, value, least, position(least))
 
     def _nearest(self, name: str, value: Signal, gap: Feature | Fraction, even: Signal | None) -> Number:
-        """The integer nearest to a real number, in pieces."""
+        """The integer nearest to a real number, looked up in pieces."""
         kind = value.kinds[0]
         pieces = (max(0, ceil(-kind.low.at(1))), max(0, ceil(kind.high.at(1))))
         self._few(name, sum(pieces))
@@ -297,7 +297,7 @@ class Finder:
     # Choice
 
     def choose(self, name: str, options: Sequence[tuple[Signal, Number]]) -> Number:
-        """The number whose bit is 1; 0 where none is. At most one bit is 1, and all are 0 at the start token."""
+        """The number whose bit is 1; 0 where no bit is. At most one bit is 1, and all are 0 at the start token."""
         low, high = Bound.of(0), Bound.of(0)
         for _, number in options:
             low, high = low.meet(number.low), high.join(number.high)
@@ -317,7 +317,7 @@ class Finder:
         return Number(low, high, named(name, value.known(integer(low, high))))
 
     def _chosen_piece(self, name: str, shares: Sequence[tuple[Signal, Signal]]) -> Number:
-        """The piece p whose bit is 1, or 0, from 1/(p+1) for each."""
+        """The piece p whose bit is 1, or 0 if none is, given 1/(p+1) for each."""
         inverse = constant(1)
         for k, (bit, share) in enumerate(shares):
             kept = gate(f"{name}: 1/(x+1), {k}", share, off=(1 - bit).known(BIT))
@@ -326,7 +326,7 @@ class Finder:
         return self.number_at(name, 1 - inverse, inverse)
 
     def _near(self, name: str, options: Sequence[tuple[Signal, Number]]) -> Signal | None:
-        """The choice by units, if the numbers differ by no more than a constant, and one bit is 1 at every letter."""
+        """The choice by units, if two numbers have a bounded difference, and one bit is 1 at every input position."""
         if len(options) != 2 or (options[0][0] + options[1][0]).forms != self.frame.letter.forms:
             return None
         (bit, then), (_, otherwise) = options
@@ -336,7 +336,7 @@ class Finder:
         return otherwise.value + select(f"{name}: change", bit, difference, constant(0))
 
     def _rest(self, name: str, number: Number) -> Signal:
-        """What is left of a number beyond the multiples of n that it reaches: bounded by a constant."""
+        """The excess of a number over the multiples of n that it reaches: bounded by a constant."""
         end, (below, above) = self.frame.end.signal(self.frame.letter), number.slopes
         less, more = number.slack
         high = relu(f"{name}: beyond", number.value - above * end) if more else constant(0)
@@ -344,7 +344,7 @@ class Finder:
         return (high - low).known(integer(-less, more))
 
     def _shares(self, name: str, options: Sequence[tuple[Signal, Number]]) -> dict[int, list[tuple[Signal, Signal]]]:
-        """For each multiple of n, the bits of the options that reach it, and 1/(p+1) for the piece p there."""
+        """For each multiple of n, the bits of the options that reach it, and 1/(p+1) for the option's piece p there."""
         unit, end = Kind(Bound.of(0), Bound.of(1), None), self.frame.end.signal(self.frame.letter)
         shares: dict[int, list[tuple[Signal, Signal]]] = {}
         for k, (bit, number) in enumerate(options):
@@ -363,8 +363,8 @@ class Finder:
     def _few(self, name: str, pieces: int) -> None:
         if pieces > MOST_PIECES:
             raise ConstructionError(
-                f"finding {name} takes {pieces} heads, one for each multiple of the length that it can reach, and "
-                f"{MOST_PIECES} are the most that are built"
+                f"looking up {name} takes {pieces} heads, one per multiple of the length that it can reach; "
+                f"the limit is {MOST_PIECES}"
             )
 
 
@@ -373,14 +373,14 @@ def _places() -> Signal:
 
 
 def _of_place(name: str, found: Signal, high: Bound) -> Number:
-    """The number that a lookup has found."""
+    """The number that a lookup retrieved."""
     value = named(name, found[0].known(integer(0, high)))
     square = found[1].known(integer(0, high * high))
     return Number(Bound.of(0), high, value, square=square, inverse=found[2])
 
 
 def both(name: str, *presences: Signal | None) -> Signal | None:
-    """A bit: whether all are defined; None if all are, at every letter."""
+    """The conjunction of presence bits; None if all are None (defined at every input position)."""
     bits: list[Signal] = []
     for bit in presences:
         if bit is not None and all(bit.forms != other.forms for other in bits):

@@ -1,4 +1,4 @@
-"""Logits: one for each token that a model of a RASP program can say."""
+"""Output logits of RASP programs: one per token of the output vocabulary."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ from softmachine.theorems.rasp.values import Category, Number, Ratio, Value, lin
 
 
 def logits(build: Build, answers: Answers, value: Value) -> Signal:
-    """A logit for each token; the right one is the largest, by 1. At the start token the first is.
+    """One logit per token; the correct one is the largest, by 1. At the start token it is the first one.
 
-    Categories have bits. An integer x has 2 x v - v² at the token of v, which is x² - (x - v)²: a vocabulary is all
-    that bounds it. Fractions s/c are compared with every p/q, by s q - p c.
+    Categories give their bits. An integer x gives the token of v the logit 2 x v - v² = x² - (x - v)², whatever the
+    size of x. A fraction s/c is compared with every p/q, by s q - p c.
     """
     sink, letter = build.frame.sink, build.frame.letter
     if answers.beyond and isinstance(value, Category):
@@ -52,20 +52,20 @@ def _categories(answers: Answers, value: Category, sink: Signal, letter: Signal)
 
 
 def _whole_or_other(build: Build, answers: Answers, ratio: Ratio) -> Signal:
-    """A fraction that grows: an integer says so, and everything else is other."""
+    """A fraction that grows: integers have tokens, every other value is OTHER."""
     value = build.finder.real(ratio)
     floor = build.finder.floor("output: floor", value, ratio)
     rest = replace(ratio, value=value - floor.value, over=None)
-    split = build.finder.compare("output is no integer", rest, ">")
+    split = build.finder.compare("output is not an integer", rest, ">")
     if ratio.presence is not None:
-        split = all_of("output is no integer, and defined", split, ratio.presence)
+        split = all_of("output is not an integer, and defined", split, ratio.presence)
     defined = build.frame.letter if ratio.presence is None else ratio.presence
     whole = build.finder.choose("output if whole", [((defined - split).known(BIT), floor)])
     return _integers(build, answers, replace(whole, presence=ratio.presence), split)
 
 
 def _integers(build: Build, answers: Answers, number: Number, other: Signal | None = None) -> Signal:
-    """2 x v - v², also for the integers next to the largest and smallest; 1 where it is undefined, and x is 0."""
+    """2 x v - v², also for the integers beyond the largest and smallest; where undefined, x is 0 and the logit 1."""
     undefined = constant(-1)
     if number.presence is not None and other is not None:  # it is 0 already
         undefined = 2 * (build.frame.letter - number.presence) - 1
@@ -74,13 +74,13 @@ def _integers(build: Build, answers: Answers, number: Number, other: Signal | No
         number = build.finder.choose("output if defined", [(number.presence, number)])
     numbers = [int(value) for value in answers.values if is_number(value)]
     if len(set(numbers)) < len(answers.values):
-        raise ConstructionError("the output may be a number, or a Boolean or symbol that nothing tells from it")
+        raise ConstructionError("the output may be a number, or a Boolean or symbol with the same text")
     ends = {MORE: max(numbers, default=0) + 1, LESS: min(numbers, default=0) - 1}
     wanted = [*numbers, *(ends[name] for name in answers.beyond if name in ends)]
     (form,) = number.value.forms
     parts = [Affine.sum([form * Fraction(2 * v), Affine({}, Fraction(-v * v))]) for v in wanted]
     if 0 not in wanted and (answers.partial or OTHER in answers.beyond):
-        # At the start token x is 0: the token of 1 would be as good as those for what has none.
+        # At the start token x is 0: the token of 1 would tie with those for values without a token.
         parts[0] = Affine.sum([parts[0], build.frame.sink.forms[0]])
     if OTHER in answers.beyond:
         parts += (constant(-1) if other is None else 2 * other - 1).forms
@@ -117,12 +117,12 @@ def _fractions(build: Build, answers: Answers, value: Number | Ratio) -> Signal:
 
 
 def _whole(build: Build, value: Number | Ratio) -> tuple[Number, Number]:
-    """A fraction whose denominator is constant, as integers."""
+    """Numerator and denominator of a fraction with a constant denominator."""
     assert isinstance(value, Ratio)
     if value.power or value.value is None:
         raise ConstructionError(
             "the output is a fraction whose numerator is not known as an integer",
-            hint="round it, or compare it with something",
+            hint="round it, or compare it with another value",
         )
     scaled = value.value * value.factor
     kind = scaled.kinds[0]
@@ -131,7 +131,7 @@ def _whole(build: Build, value: Number | Ratio) -> tuple[Number, Number]:
 
 
 def next_tokens(build: Build, codec: GeneratingRaspCodec, value: Value) -> Signal:
-    """A logit for each token that may follow: the letter that the output is, the stop symbol, or that it is stuck."""
+    """One logit per possible next token: the output as a symbol, the stop symbol, or the token for "stuck"."""
     sink, letter = build.frame.sink, build.frame.letter
     if not isinstance(value, Category):
         program = codec.source

@@ -1,4 +1,4 @@
-"""What depends on one position: tables by units, arithmetic by affine maps, comparisons and choices."""
+"""Elementwise operations: tables, arithmetic, comparisons and conditional expressions."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ RELATIONS = {
 }  # fmt: skip
 CASE_BY_CASE = (Operator.MULTIPLY, Operator.DIVIDE, Operator.FLOOR_DIVIDE, Operator.MODULO)
 MOST_CASES = 16
-"""A number is multiplied or divided by one of so many at most."""
+"""The largest number of factors or divisors that are handled case by case."""
 
 
 @dataclass(frozen=True)
 class Pointwise(Arithmetic):
-    """Builds elementwise operations."""
+    """Builds the signals of elementwise operations."""
 
     def apply(self, name: str, operator: Operator, operands: Sequence[Value]) -> Value:
         """An operation on values.
@@ -62,7 +62,7 @@ class Pointwise(Arithmetic):
             return self.table_of(name, bounded, lambda *values: apply(operator, values))
 
     def _by_cases(self, name: str, operator: Operator, operands: Sequence[Value], place: int) -> Value:
-        """A product or a quotient of a number and one of few: each by itself, and the choice between them."""
+        """A product or quotient of a number and a category: one case per value, and a choice between the results."""
         few = operands[place]
         assert isinstance(few, Category)
         numeric(few)
@@ -71,14 +71,14 @@ class Pointwise(Arithmetic):
         options: list[tuple[Signal, Value]] = []
         for value in few.values:
             if place == 1 and operator is not Operator.MULTIPLY and not value:
-                continue  # nothing is divided by 0
+                continue  # division by 0 is undefined
             one = Category((value,), self.letter, partial=False)
             given = [one if k == place else operand for k, operand in enumerate(operands)]
             options.append((few.bit(value), self.apply(f"{name}, {value}", operator, given)))
         return self.cases(name, options, partial=few.partial or len(options) < len(few.values))
 
     def _listed(self, name: str, value: Value, length: int) -> Category:
-        """Which of all integers that occur up to a length a number is."""
+        """A number as a category over all integers that occur up to a length."""
         if isinstance(value, Category):
             return value
         if isinstance(value, Ratio):
@@ -90,7 +90,7 @@ class Pointwise(Arithmetic):
     def table(
         self, name: str, operands: Sequence[Value], rows: Sequence[tuple[tuple[core.Value, ...], core.Value]]
     ) -> Category:
-        """A function given row by row; integers without bound are compared with what the rows say of them."""
+        """A function given row by row; unbounded integers are compared with the values in the rows."""
         categories = [
             operand
             if isinstance(operand, Category)
@@ -101,7 +101,7 @@ class Pointwise(Arithmetic):
         return self.table_of(name, categories, lambda *given: results.get(identity(given), UNDEFINED))
 
     def sorted_out(self, name: str, value: Number | Ratio, wanted: Iterable[core.Value]) -> Category:
-        """Which of some values a number is; undefined if it is another."""
+        """A number as a category over the given values; undefined if it is another."""
         each = {identity(v): v for v in wanted}.values()
         values = [v for v in each if is_number(v) and not isinstance(v, bool)]
         bits = []
@@ -111,14 +111,14 @@ class Pointwise(Arithmetic):
         return Category(tuple(values), one_hot(values, bits) if bits else Signal((), ()), partial=True)
 
     def truth(self, name: str, value: Value) -> Category:
-        """Whether a value counts as true."""
+        """The truth value of a value."""
         if isinstance(value, Category):
             return self.tabulated(name, [value], truth)
         unequal = self.finder.compare(name, value, "!=")
         return self._boolean(name, unequal, value.presence)
 
     def _boolean(self, name: str, true: Signal, presence: Signal | None) -> Category:
-        """A Boolean from a bit; undefined where a bit is 0."""
+        """A Boolean from a bit; undefined where ``presence`` is 0."""
         defined = self.letter if presence is None else presence
         true = self._present(name, true, presence)
         bits = one_hot((False, True), ((defined - true).forms[0], true.forms[0]))
@@ -128,7 +128,7 @@ class Pointwise(Arithmetic):
         return bit if presence is None else all_of(f"{name}, defined", bit.known(BIT), presence)
 
     def compared(self, name: str, operator: Operator, left: Value, right: Value) -> Category:
-        """Whether two numbers compare so; a symbol is equal to no number."""
+        """Whether two numbers are in the relation; a symbol is not equal to any number."""
         for one, other in ((left, right), (right, left)):
             if isinstance(one, Category) and not all(map(is_number, one.values)) and not isinstance(other, Category):
                 return self._with_symbols(name, operator, one, other)
@@ -139,7 +139,7 @@ class Pointwise(Arithmetic):
         )
 
     def _with_symbols(self, name: str, operator: Operator, mixed: Category, number: Number | Ratio) -> Category:
-        """Values of which some are no numbers against a number: for these, but None, only equality is defined."""
+        """Compares a category with symbols and a number; for symbols other than None, only equality is defined."""
         if not any(map(is_number, mixed.values)) and operator in (Operator.EQUAL, Operator.UNEQUAL):
             true = mixed.where(lambda value: value is not None) if operator is Operator.UNEQUAL else constant(0)
             symbols = mixed.where(lambda value: value is not None)
@@ -147,13 +147,13 @@ class Pointwise(Arithmetic):
                 f"{name}: both are defined", number.presence, symbols if mixed.partial or None in mixed.values else None
             )
             return self._boolean(name, true.known(BIT), presence)
-        raise ConstructionError("it compares a number without bound with what may be a number or a symbol")
+        raise ConstructionError("it compares an unbounded number with a value that may be a number or a symbol")
 
     def _constant(self, value: core.Value) -> Number | Ratio:
         return numeric(Category((value,), self.letter, partial=False))
 
     def choose(self, name: str, then: Value, condition: Value, otherwise: Value) -> Value:
-        """``then`` where the condition is true, ``otherwise`` where it is false; only what is taken must be defined."""
+        """``then`` where the condition is true, else ``otherwise``; only the chosen one must be defined."""
         decided = self.truth(f"{name}: condition", condition)
         yes, no = decided.bit(True), decided.bit(False)
         if decided.constant:
@@ -161,7 +161,7 @@ class Pointwise(Arithmetic):
         return self.cases(name, [(yes, then), (no, otherwise)], partial=decided.partial)
 
     def cases(self, name: str, options: Sequence[tuple[Signal, Value]], *, partial: bool) -> Value:
-        """The value whose bit is 1; undefined where none is, which happens at letters only if it is partial."""
+        """The value whose bit is 1; undefined where no bit is, which occurs at input positions only if ``partial``."""
         if all(isinstance(value, Category) for _, value in options):
             return self.chosen_category(
                 name, [(bit, value) for bit, value in options if isinstance(value, Category)], partial
@@ -174,7 +174,7 @@ class Pointwise(Arithmetic):
         return self._fraction(name, [(bit, as_ratio(number)) for bit, number in numbers], presence)
 
     def _taken(self, name: str, options: Sequence[tuple[Signal, Number | Ratio]], partial: bool) -> Signal | None:
-        """A bit: whether what is taken is defined."""
+        """A bit: whether the chosen value is defined."""
         if not partial and all(number.presence is None for _, number in options):
             return None
         total = constant(0)
@@ -191,14 +191,14 @@ class Pointwise(Arithmetic):
         for k, (bit, ratio) in enumerate(options):
             value = self.finder.real(ratio)
             if value.kinds[0].grows:
-                raise ConstructionError("it chooses between fractions without bound, which no layer can do")
+                raise ConstructionError("it chooses between unbounded fractions, which no layer can do")
             low, high = low.meet(value.kinds[0].low), high.join(value.kinds[0].high)
             total = total + select(f"{name}: {k}", bit, value, constant(0))
             factor, power = lcm(factor, ratio.factor), max(power, ratio.power)
         return Ratio(named(name, total.known(Kind(low, high, None))), factor, power, presence=presence)
 
     def _over_constant(self, name: str, options: Sequence[tuple[Signal, Ratio]], presence: Signal | None) -> Ratio:
-        """A choice between fractions of constant denominators: between integers over a common one."""
+        """A choice between fractions with constant denominators, as integers over a common denominator."""
         factor, numbers = lcm(*(ratio.factor for _, ratio in options)), []
         for bit, ratio in options:
             scaled = self.finder.real(ratio) * factor

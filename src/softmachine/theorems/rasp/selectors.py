@@ -1,8 +1,8 @@
-"""Selectors as signed sums of products: what a head can select, and what is counted by adding and subtracting.
+"""Selectors as signed sums of products, each of which one head implements (inclusion–exclusion).
 
-A product is a conjunction of finite tables, equalities of integers, a mask and at most one order of integers; a head
-takes it as it is. Every selector is Σ ±1 · product: ``not s`` is 1 - s, ``s or t`` is s + t - s t. So whatever is
-counted over a selector is counted over products, and added up.
+A product is a conjunction of finite tables, equalities of integers, a mask and at most one order of integers; one head
+implements it. Every selector is Σ ±1 · product: ``not s`` is 1 - s, ``s or t`` is s + t - s t. A count over a selector
+is therefore a signed sum of counts over products.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from softmachine.theorems.rasp.values import Number
 from softmachine.transformer.attention import Mask
 
 MOST_PRODUCTS = 64
-"""No selector is made of more."""
+"""The largest number of products of a selector."""
 _STRICTER = (Mask.ALL, Mask.CAUSAL, Mask.PAST)
 
 
@@ -28,12 +28,12 @@ class Grid:
 
     Args:
         operands: The names of key and query.
-        rows: For each value of the query, which values of the key are selected, by index; None if one of the two
-            is an integer without bound.
-        query: A bit for each v.
-        key: A bit for each v.
-        width: How many values the key has.
-        free: Which side is not one-hot: that is the one to negate.
+        rows: For each value of the query, the indices of the selected values of the key; None if one of the two is an
+            unbounded integer.
+        query: A bit per v.
+        key: A bit per v.
+        width: The number of values of the key.
+        free: The side, "key" or "query", that is not one-hot: negation complements it.
     """
 
     operands: tuple[str, str]
@@ -55,7 +55,7 @@ class Grid:
         return same and all(k in row for k, row in enumerate(self.rows or ()))
 
     def negated(self, letter: Signal, rebuilt: Callable[[Grid, tuple[frozenset[int], ...]], Grid]) -> Grid:
-        """The other pairs."""
+        """The table of the pairs that are not selected."""
         if self.rows is not None:
             every = frozenset(range(self.width))
             return rebuilt(self, tuple(every - row for row in self.rows))
@@ -76,13 +76,13 @@ def _complement(bits: Signal, letter: Signal) -> Signal:
 
 @dataclass(frozen=True, eq=False)
 class Pairing:
-    """Two integers, one of the key and one of the query: that they are equal, or that the key's is smaller.
+    """A condition on an integer of the key and one of the query: that they are equal, or the key's is smaller.
 
     Args:
         operands: The names of key and query.
-        key: The key's.
-        query: The query's.
-        inclusive: Of an order, whether the key's may also be equal.
+        key: The key's integer.
+        query: The query's integer.
+        inclusive: For an order, whether the key's may also be equal.
     """
 
     operands: tuple[str, str]
@@ -92,20 +92,20 @@ class Pairing:
 
     @property
     def plain(self) -> tuple[str, str]:
-        """The names of what is compared, or of what is negated on both sides."""
+        """The names of the operands, without a minus sign on both sides."""
         key, query = self.operands
         both = key.startswith("-") and query.startswith("-")
         return (key[1:], query[1:]) if both else self.operands
 
     @property
     def relation(self) -> str:
-        """An order, in words of the program."""
+        """The comparison as source text."""
         return f"{self.operands[0]} {'<=' if self.inclusive else '<'} {self.operands[1]}"
 
 
 @dataclass(frozen=True, eq=False)
 class Product:
-    """Tables, equalities, orders and a mask that all hold."""
+    """A conjunction of tables, equalities, orders and a mask."""
 
     grids: tuple[Grid, ...] = ()
     equal: tuple[Pairing, ...] = ()
@@ -114,23 +114,23 @@ class Product:
 
     @property
     def trivial(self) -> bool:
-        """Whether it is nothing but a mask."""
+        """Whether it is only a mask."""
         return not (self.grids or self.equal or self.less)
 
     @property
     def unique(self) -> bool:
-        """Whether it selects at most one key: an equality tells its position."""
+        """Whether it selects at most one key: an equality determines its position."""
         return any(pair.key.line is not None and pair.key.line.b != 0 for pair in self.equal)
 
     @property
     def reflexive(self) -> bool:
-        """Whether every position is known to select itself, if the mask lets it."""
+        """Whether every position is known to select itself, if the mask permits it."""
         same = all(pair.operands[0] == pair.operands[1] for pair in self.equal)
         return same and not self.less and all(grid.reflexive for grid in self.grids)
 
     @property
     def signature(self) -> tuple[object, ...]:
-        """What tells products apart."""
+        """A hashable key; equal for equal products."""
         grids = sorted(repr((grid.operands, grid.rows and [sorted(row) for row in grid.rows])) for grid in self.grids)
         pairs = [sorted(pair.relation for pair in pairs) for pairs in (self.equal, self.less)]
         return (tuple(grids), *map(tuple, pairs), self.mask)
@@ -138,11 +138,11 @@ class Product:
 
 @dataclass(frozen=True, eq=False)
 class Selector:
-    """Σ sign · product, which is 0 or 1; and where it is defined.
+    """A selector Σ sign · product, which is 0 or 1; and where it is defined.
 
     Args:
-        products: The products, with integers in front.
-        presence: A bit: whether it is defined at the query; None if it is, at every letter.
+        products: The products with their integer coefficients.
+        presence: A bit: whether it is defined at the query; None if it always is.
     """
 
     products: tuple[tuple[int, Product], ...]
@@ -150,7 +150,7 @@ class Selector:
 
     @property
     def single(self) -> Product | None:
-        """The product, if it is one that a head takes."""
+        """The only product, if one head implements the selector; otherwise None."""
         if len(self.products) == 1 and self.products[0][0] == 1 and not self.products[0][1].less:
             return self.products[0][1]
         return None
@@ -158,18 +158,18 @@ class Selector:
 
 @dataclass(frozen=True)
 class Algebra:
-    """And, or, not.
+    """Conjunction, disjunction and negation of selectors.
 
     Args:
-        letter: The bit that is 1 at letters.
-        rebuilt: A grid over the same operands with other rows.
+        letter: The bit that is 1 at input positions.
+        rebuilt: Makes a table over the same operands with other rows.
     """
 
     letter: Signal
     rebuilt: Callable[[Grid, tuple[frozenset[int], ...]], Grid]
 
     def negated(self, selector: Selector) -> Selector:
-        """Every other key."""
+        """The selector of all other keys."""
         grid = _only_grid(selector)
         if grid is not None:
             return replace(selector, products=self._of(grid.negated(self.letter, self.rebuilt)))
@@ -177,7 +177,7 @@ class Algebra:
         return replace(selector, products=_collected([(1, Product()), *flipped]))
 
     def both(self, one: Selector, other: Selector) -> Selector:
-        """What both select."""
+        """The selector of keys that both select."""
         parts = [
             (sign * factor, joined)
             for sign, product in one.products
@@ -187,7 +187,7 @@ class Algebra:
         return Selector(_collected(parts))
 
     def either(self, one: Selector, other: Selector) -> Selector:
-        """What one of them selects."""
+        """The selector of keys that at least one selects."""
         first, second = _only_grid(one), _only_grid(other)
         if first and second and first.operands == second.operands and first.rows and second.rows:
             rows = tuple(a | b for a, b in zip(first.rows, second.rows, strict=True))
@@ -200,7 +200,7 @@ class Algebra:
         return () if product is None else ((1, product),)
 
     def joined(self, one: Product, other: Product) -> Product | None:
-        """Both products; None if nothing can be in both."""
+        """The conjunction of two products; None if it is unsatisfiable."""
         grids: dict[tuple[str, str], Grid] = {}
         for item in (*one.grids, *other.grids):
             grid, known = item, grids.get(item.operands)
@@ -222,7 +222,7 @@ class Algebra:
 
 
 def _exclude(one: Pairing, other: Pairing) -> bool:
-    """Whether two equalities cannot both hold: one integer of the key would be two, a constant apart."""
+    """Whether two equalities are contradictory: one integer of the key would equal two that differ by a constant."""
     ours, theirs = one.query.line, other.query.line
     if one.operands[0] != other.operands[0] or ours is None or theirs is None:
         return False
@@ -234,7 +234,7 @@ def _distinct(one: Sequence[Pairing], other: Sequence[Pairing]) -> tuple[Pairing
 
 
 def _only_grid(selector: Selector) -> Grid | None:
-    """The table, if that is all that the selector is."""
+    """The table, if the selector is a single table."""
     if len(selector.products) != 1 or selector.products[0][0] != 1:
         return None
     product = selector.products[0][1]
@@ -243,7 +243,7 @@ def _only_grid(selector: Selector) -> Grid | None:
 
 
 def _collected(parts: Sequence[tuple[int, Product]]) -> tuple[tuple[int, Product], ...]:
-    """Equal products together, and those left out that cancel."""
+    """Combines equal products, and removes those that cancel."""
     signs: dict[tuple[object, ...], int] = {}
     products: dict[tuple[object, ...], Product] = {}
     for sign, product in parts:
@@ -253,6 +253,6 @@ def _collected(parts: Sequence[tuple[int, Product]]) -> tuple[tuple[int, Product
     kept = tuple((sign, products[signature]) for signature, sign in signs.items() if sign)
     if len(kept) > MOST_PRODUCTS:
         raise ConstructionError(
-            f"the selector is a sum of {len(kept)} products of conditions; {MOST_PRODUCTS} are the most that are built"
+            f"the selector is a sum of {len(kept)} products of conditions; the limit is {MOST_PRODUCTS}"
         )
     return kept

@@ -1,4 +1,4 @@
-"""Functions of finitely many values: sums of bits, or one unit a row."""
+"""Functions of categorical values as tables: sums of bits, or one unit per row."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ from softmachine.theorems.rasp.numbers import Finder
 from softmachine.theorems.rasp.values import Category, one_hot, shown
 
 MOST_ROWS = 1 << 14
-"""No table has more."""
+"""The largest number of rows of a table."""
 
 
 @dataclass(frozen=True)
 class Tables:
-    """Builds tables.
+    """Builds the signals of tables.
 
     Args:
-        finder: What finds integers.
-        length: The length of words for which functions of two integers are tables; None if they are refused.
+        finder: Gadgets for integers.
+        length: The maximal length of words, up to which functions of two integers are tables; None to reject them.
     """
 
     finder: Finder
@@ -37,11 +37,11 @@ class Tables:
 
     @property
     def letter(self) -> Signal:
-        """The bit that is 1 at letters."""
+        """The bit that is 1 at input positions."""
         return self.finder.frame.letter
 
     def tabulated(self, name: str, operands: Sequence[Category], function: Callable[..., Result]) -> Category:
-        """A function of finitely many values: one unit a row, none if all that varies is a function of one category."""
+        """A function of categories: one unit per row; no unit if all operands are functions of one category."""
         varying = [operand for operand in operands if not operand.constant]
         roots = list({id(operand.source): operand.source for operand in varying}.values())
         if len(roots) == 1 and (len(varying) > 1 or varying[0].root is not None):
@@ -70,7 +70,7 @@ class Tables:
 
     @staticmethod
     def _through(root: Category, operands: Sequence[Category], k: int, function: Callable[..., Result]) -> Result:
-        """What a function of functions of a category is at one of its values."""
+        """The value of a composed function at the k-th value of the root category."""
         given: list[core.Value] = []
         for operand in operands:
             place = 0 if operand.constant else k if operand is root else operand.image[k]
@@ -80,7 +80,7 @@ class Tables:
         return function(*given)
 
     def _of_root(self, root: Category, results: Sequence[Result]) -> Category:
-        """A function of one category: sums of its bits, no unit."""
+        """A function of one category: sums of its bits; no unit."""
         values = _distinct(results)
         places = {identity(value): k for k, value in enumerate(values)}
         image = tuple(-1 if result is UNDEFINED else places[identity(result)] for result in results)
@@ -100,7 +100,7 @@ class Tables:
         values: Sequence[Result],
         partial: bool,
     ) -> list[Affine]:
-        """Rows that agree in all but the last operand are a unit a value; the most frequent value is the rest."""
+        """One unit per value and group of rows that differ in the last operand; the most frequent value is the rest."""
         *front, last = varying
         cases: dict[tuple[int, ...], dict[object, list[int]]] = {}
         for indices, value in rows.items():
@@ -129,17 +129,21 @@ class Tables:
         return list(sums.values())
 
     def table_of(self, name: str, operands: Sequence[Category], function: Callable[..., Result]) -> Category:
-        """A table, if it is not too large."""
+        """The table of a function.
+
+        Raises:
+            ConstructionError: If it has too many rows.
+        """
         rows = prod(len(item.values) for item in operands)
         if rows > MOST_ROWS:
             raise ConstructionError(
-                f"the table of a function of integers has {rows:,} rows, and {MOST_ROWS:,} are the most that are built",
+                f"the table of a function of integers has {rows:,} rows; the limit is {MOST_ROWS:,}",
                 hint=Remedy("choose a smaller length, for example {}", context=32),
             )
         return self.tabulated(name, operands, function)
 
     def chosen_category(self, name: str, options: Sequence[tuple[Signal, Category]], partial: bool) -> Category:
-        """The category whose bit is 1; zeros where none is."""
+        """The category whose bit is 1; zeros where no bit is."""
         values = list({identity(value): value for _, item in options for value in item.values}.values())
         sums: dict[object, list[Affine]] = {identity(value): [] for value in values}
         for k, (bit, item) in enumerate(options):
@@ -152,7 +156,7 @@ class Tables:
 
 
 def _distinct(results: Iterable[Result]) -> list[core.Value]:
-    """Each value once; undefined is none."""
+    """The distinct defined values."""
     return list({identity(value): value for value in results if not isinstance(value, Undefined)}.values())
 
 

@@ -1,4 +1,4 @@
-"""How words are put to a transformer for a RASP program, and how its answers are read."""
+"""Codecs of RASP programs: elementwise output, made causal, and autoregressive."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from softmachine.languages.rasp.evaluate import run
 from softmachine.languages.rasp.incremental import Reading
 from softmachine.languages.rasp.value_types import Integer
 from softmachine.languages.rasp.values import Result
-from softmachine.languages.source import spelled
+from softmachine.languages.source import spelled as word_text
 from softmachine.support.errors import ConstructionError, InputError, OutgrownError, StuckError
 from softmachine.theorems.codec import DecoderCodec, Interface, Outcome, Prompt, Word
 from softmachine.theorems.rasp.answers import LARGEST, Answers
@@ -22,17 +22,17 @@ from softmachine.theorems.shared.recogniser import StartedCodec
 from softmachine.theorems.shared.special_tokens import START, unused
 
 STUCK = "<stuck>"
-LENGTH_SO_FAR = "the program is causal: length is the number of letters up to the position, not that of the word"
+LENGTH_SO_FAR = "the program is causal: length is the number of symbols up to the position, not that of the word"
 TABLES_ONLY = (Operator.MULTIPLY, Operator.DIVIDE, Operator.FLOOR_DIVIDE, Operator.MODULO, Operator.POWER)
 
 
 @dataclass(frozen=True)
 class RaspCodec(StartedCodec[Program]):
-    """A start token, then the word; the answer at each position is the program's output there.
+    """Codec with prompt "start token, word"; the output at each position is the program's output there.
 
     Args:
         source: The program.
-        length: The number of letters that the weights are made for, if they are made for one: all integers up to there
+        length: The maximal length of words that the weights are built for, if any: all integers that occur up to it
             have tokens, and functions of two of them are tables.
     """
 
@@ -50,12 +50,12 @@ class RaspCodec(StartedCodec[Program]):
 
     @cached_property
     def answers(self) -> Answers:
-        """What can be said."""
+        """The output vocabulary."""
         return Answers(self.program, self.length)
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """That ``length`` is another one in a causal program."""
+        """A note on ``length``, which has another meaning in a causal program."""
         reads = any(isinstance(node, Length) for node in self.program.nodes.values())
         return (LENGTH_SO_FAR,) if reads and self.program.causal else ()
 
@@ -63,30 +63,30 @@ class RaspCodec(StartedCodec[Program]):
         """The start token and the word.
 
         Raises:
-            OutgrownError: If it has more letters than the weights are made for.
+            OutgrownError: If the word is longer than the weights are built for.
         """
         prompt = super().prompt(word)
         count = len(prompt.tokens) - 1
         if self.length is not None and count > self.length:
             raise OutgrownError(
-                f"an input of {count} letters is longer than the weights are made for: {self.length}", context=count
+                f"the input has {count} symbols, but the weights are built for at most {self.length}", context=count
             )
         return prompt
 
     def fits(self, word: Word, length: int, max_steps: int) -> bool:
-        """Whether the weights serve a word: all that it needs has tokens."""
+        """Whether the weights serve a word: all outputs have tokens."""
         if self.length is not None:
             return super().fits(word, length, max_steps)
         reach = self.answers.reach(len(self.source.word(word)))
         return reach <= self.answers.largest and not opaque(self.program)
 
     def interface(self) -> Interface:
-        """An output at every letter."""
-        meaning = "At a letter it is the program's output there; at the start token it means nothing."
+        """An output at every symbol."""
+        meaning = "At a symbol it is the program's output there; at the start token it means nothing."
         return Interface(symbols=self.alphabet, meaning=meaning)
 
     def expected(self, word: Word, max_steps: int) -> Iterator[str | None]:
-        """The output at every position, undefined if a loop does not end; nobody cares for the start token's."""
+        """The output at every position, undefined if a loop does not end; None at the start token, as unconstrained."""
         yield None
         try:
             values: Sequence[Result] = run(self.program, word)
@@ -95,14 +95,14 @@ class RaspCodec(StartedCodec[Program]):
         yield from map(self.answers.of, values)
 
     def outcome(self, word: Word, said: Sequence[str]) -> Outcome:
-        """The values, one at each letter."""
+        """The values, one per symbol."""
         values = tuple(said[1:])
-        return Outcome(verdict="halt", output=spelled(values, values), word=self.source.word(word), values=values)
+        return Outcome(verdict="halt", output=word_text(values, values), word=self.source.word(word), values=values)
 
 
 @dataclass(frozen=True)
 class CausalRaspCodec(RaspCodec):
-    """The same for the causal program: what a program says if selectors see only keys up to the query."""
+    """Codec of the program made causal: selectors see only keys up to the query."""
 
     @cached_property
     def program(self) -> Program:
@@ -112,7 +112,7 @@ class CausalRaspCodec(RaspCodec):
 
 @dataclass(frozen=True)
 class GeneratingRaspCodec(DecoderCodec[Program]):
-    """A start token, then the word, then what the program appends to it, up to its stop symbol.
+    """Codec with context "start token, word, symbols that the program appends, up to its stop symbol".
 
     Raises:
         ConstructionError: If the program has none.
@@ -128,7 +128,7 @@ class GeneratingRaspCodec(DecoderCodec[Program]):
 
     @property
     def stuck(self) -> str:
-        """What is said where the output is undefined, or no letter."""
+        """The token for an output that is undefined or not a symbol."""
         return unused(STUCK, (*self.alphabet, self.stop))
 
     @property
@@ -140,23 +140,23 @@ class GeneratingRaspCodec(DecoderCodec[Program]):
         """
         if self.source.stop is None or not self.source.causal:
             raise ConstructionError(
-                f"{self.source.name!r} does not feed on its own output: it has no stop symbol",
-                hint="write lines like: # causal, and # stop: $",
+                f"{self.source.name!r} is not autoregressive: it has no stop symbol",
+                hint="add the header lines '# causal' and '# stop: $'",
             )
         return self.source.stop
 
     @property
     def tokens(self) -> tuple[str, ...]:
-        """What can be said: the letters, the stop symbol, and that the program is stuck."""
+        """The output vocabulary: the alphabet, the stop symbol, and the token for "stuck"."""
         return tuple(dict.fromkeys((*self.alphabet, self.stop, self.stuck)))
 
     def token_of(self, value: Result) -> str:
-        """What an output is as a token."""
+        """The token of an output."""
         symbol = None if isinstance(value, Undefined) else self.source.symbol_of(value)
         return self.stuck if symbol is None else symbol
 
     def stops(self, token: str) -> bool:
-        """Whether it is the stop symbol, or nothing can follow."""
+        """Whether the token is the stop symbol or the one for "stuck"."""
         return token in (self.stop, self.stuck)
 
     def words(self, length: int, start: int = 0) -> Iterable[tuple[str, ...]]:
@@ -164,11 +164,11 @@ class GeneratingRaspCodec(DecoderCodec[Program]):
         return super().words(length, start) if length else ()
 
     def word_count(self, length: int) -> int:
-        """How many there are."""
+        """The number of such words."""
         return super().word_count(length) if length else 0
 
     def has_word(self, word: Sequence[str]) -> bool:
-        """Whether there is a last position."""
+        """Whether the word is not empty."""
         return len(word) > 0
 
     def prompt(self, word: Word) -> Prompt:
@@ -180,13 +180,13 @@ class GeneratingRaspCodec(DecoderCodec[Program]):
         letters = self.source.word(word)
         if not letters:
             raise InputError(
-                f"{self.source.name!r} writes what its output is at the last position, and the empty word has none",
-                hint="give it a word of at least one letter",
+                f"{self.source.name!r} emits its output at the last position, and the empty word has none",
+                hint="give a word of at least one symbol",
             )
         return Prompt((self.start, *letters))
 
     def expected(self, word: Word, max_steps: int) -> Iterator[str]:
-        """What the interpreter appends, one symbol after the other."""
+        """The symbols that the reference interpreter appends, one per step."""
         reading = Reading(self.source)
         new: Sequence[str] = self.prompt(word).tokens[1:]
         for _ in range(max_steps):
@@ -197,28 +197,28 @@ class GeneratingRaspCodec(DecoderCodec[Program]):
             new = (token,)
 
     def following(self, word: Word, said: Sequence[str]) -> Iterator[Sequence[str | None]]:
-        """One run of the program on all that was said: it is causal, so what it says early does not depend on later."""
+        """One run of the program on the whole output: it is causal, so that outputs do not depend on later symbols."""
         letters = self.prompt(word).tokens[1:]
         read = takewhile(lambda token: token in self.alphabet and not self.stops(token), said[:-1])
         yield [self.token_of(value) for value in run(self.source, (*letters, *read))[len(letters) - 1 :]]
 
     def outcome(self, word: Word, said: Sequence[str]) -> Outcome:
-        """What was appended; nothing is decided unless the stop symbol ends it."""
+        """The appended symbols; the verdict is None unless the stop symbol ends them."""
         stopped = bool(len(said)) and said[-1] == self.stop
-        thought = tuple(said[:-1]) if len(said) and self.stops(said[-1]) else tuple(said)
+        appended = tuple(said[:-1]) if len(said) and self.stops(said[-1]) else tuple(said)
         verdict = "halt" if stopped else None
         return Outcome(
-            verdict=verdict, steps=len(thought), output=spelled(thought, thought), word=self.source.word(word)
+            verdict=verdict, steps=len(appended), output=word_text(appended, appended), word=self.source.word(word)
         )
 
 
 def bounded(program: Program) -> bool:
-    """Whether a length makes a difference: the output is an integer that grows, or a function of two is taken."""
+    """Whether weights can be built for a maximal length: the output grows, or a function of two integers is used."""
     return Answers(program).reach(1 << 16) > LARGEST or opaque(program)
 
 
 def opaque(program: Program) -> bool:
-    """Whether it takes a product, a quotient or a power of integers that grow, for which there is only a table."""
+    """Whether it uses a product, a quotient or a power of growing integers, which are only possible as tables."""
     for node in program.nodes.values():
         if isinstance(node, Apply) and node.operator in TABLES_ONLY:
             grow = [isinstance(program.types[name], Integer) for name in node.operands]

@@ -1,4 +1,4 @@
-"""Values of sequence operators as signals: categories, integers, fractions. All are 0 at the start token."""
+"""Typed values of RASP sequence operators as signals: categorical, integer, fraction. All are 0 at the start token."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from softmachine.theorems.rasp.frame import Line
 
 @dataclass(frozen=True)
 class Category:
-    """One of finitely many values: which one, as a one-hot vector; zeros where it is undefined.
+    """A value of a finite type, as a one-hot vector; zero where it is undefined.
 
     Args:
-        values: The values, each once; True and 1 are two.
-        bits: A bit for each.
-        partial: Whether it may be undefined at a letter.
-        root: What it is a function of, if that is one category; the bits are then sums of the root's.
-        image: For each value of the root, the place of its own value; -1 if it is undefined.
+        values: The distinct values; True and 1 are different.
+        bits: A bit per value.
+        partial: Whether it may be undefined at an input position.
+        root: The category that it is a function of, if there is one; the bits are then sums of the root's.
+        image: For each value of the root, the index of the function's value; -1 if it is undefined.
     """
 
     values: tuple[core.Value, ...]
@@ -37,48 +37,48 @@ class Category:
     image: tuple[int, ...] = ()
 
     def where(self, holds: Callable[[core.Value], bool]) -> Signal:
-        """A bit: whether the value is one of those."""
+        """A bit: whether a predicate holds for the value."""
         form = Affine.sum(form for form, value in zip(self.bits.forms, self.values, strict=True) if holds(value))
         return Signal((form,), (BIT,))
 
     @property
     def defined(self) -> Signal:
-        """A bit: whether there is a value."""
+        """A bit: whether the value is defined."""
         return self.where(lambda _: True)
 
     def bit(self, value: core.Value) -> Signal:
-        """Whether it is this value."""
+        """A bit: whether it is this value."""
         wanted = identity(value)
         return self.where(lambda item: identity(item) == wanted)
 
     def weighed(self, weight: Callable[[core.Value], Fraction | int], kind: Kind) -> Signal:
-        """A number for each value; no unit."""
+        """The number assigned to the value; no unit."""
         parts = zip(self.bits.forms, self.values, strict=True)
         return Signal((Affine.sum(form * Fraction(weight(value)) for form, value in parts),), (kind,))
 
     @property
     def source(self) -> Category:
-        """What it is a function of: another category, or itself."""
+        """The root, or the category itself if it has none."""
         return self if self.root is None else self.root
 
     @property
     def constant(self) -> bool:
-        """Whether it has one value, everywhere."""
+        """Whether it is the same value at every input position."""
         return len(self.values) == 1 and not self.partial
 
 
 @dataclass(frozen=True)
 class Number:
-    """An integer x whose size is at most a multiple of the length.
+    """An integer x whose absolute value is at most a multiple of the length.
 
     Args:
-        low: No value is below this; nowhere positive.
-        high: No value is above this; nowhere negative.
+        low: A lower bound, nowhere positive.
+        high: An upper bound, nowhere negative.
         value: x.
-        line: x as a + b i + c n, if it is known to be so.
+        line: x as a + b i + c n, if it is known to have this form.
         square: x², if it is known.
         inverse: 1/(x+1), if it is known; then 0 ≤ x ≤ n.
-        presence: A bit: whether it is defined; None if it is, at every letter. Where it is not, x is any integer.
+        presence: A bit: whether it is defined; None if it always is. Where it is not, x is any integer.
         width_of: The selector whose width it is, if it is known to be one.
     """
 
@@ -93,23 +93,23 @@ class Number:
 
     @property
     def kind(self) -> Kind:
-        """What is known of x."""
+        """The value range of x."""
         return integer(self.low, self.high)
 
     @property
     def pieces(self) -> tuple[int, int]:
-        """How many times n the size of x is at most, below 0 and above, for every n ≥ 1."""
+        """The least a and b with -a·n ≤ x ≤ b·n for every n ≥ 1."""
         return int(-self.low.at(1)), int(self.high.at(1))
 
     @property
     def slopes(self) -> tuple[int, int]:
-        """How many times n it goes, below 0 and above, up to a constant."""
+        """The coefficients of n in the bounds of -x and x."""
         below, above = (self.low * -1).coefficients, self.high.coefficients
         return _positive((*below, Fraction(0))[1]), _positive((*above, Fraction(0))[1])
 
     @property
     def slack(self) -> tuple[int, int]:
-        """By which constants it may go further."""
+        """The constant terms of the bounds of -x and x."""
         return _positive((self.low * -1).coefficients[0]), _positive(self.high.coefficients[0])
 
     @property
@@ -123,12 +123,12 @@ class Ratio:
     """A fraction with a denominator of at most factor · (n+1)^power.
 
     Args:
-        value: It, as a real number; None if only numerator and denominator are known.
-        factor: What the denominator divides, times ``power`` numbers of at most n+1.
-        power: How many such numbers.
+        value: The fraction as a real number; None if only numerator and denominator are known.
+        factor: The denominator divides ``factor`` times a product of ``power`` numbers of at most n+1.
+        power: The number of these factors.
         over: Numerator and denominator, if both are known as integers; the fraction is undefined or 0 where the latter
             is 0.
-        presence: A bit: whether it is defined; None if it is, at every letter.
+        presence: A bit: whether it is defined; None if it always is.
         mean_over: The selector that it is a mean over, if it is one.
     """
 
@@ -148,51 +148,51 @@ def _positive(number: Fraction) -> int:
 
 
 def partial(value: Value) -> bool:
-    """Whether it may be undefined at a letter."""
+    """Whether the value may be undefined at an input position."""
     return value.partial if isinstance(value, Category) else value.presence is not None
 
 
 def has_symbols(value: Value) -> bool:
-    """Whether it may be a symbol or None, which no number stands for."""
+    """Whether the value may be a symbol or None, which have no number."""
     return isinstance(value, Category) and not all(map(is_number, value.values))
 
 
 def line_number(line: Line, letter: Signal) -> Number:
-    """An integer that the position tells."""
+    """An integer that is linear in i and n."""
     low, high = line.bounds
     value = line.signal(letter)
     return Number(low, high, value.known(integer(low, high)), line, line.square(letter))
 
 
 def constant(value: core.Value, letter: Signal) -> Category:
-    """The same value at every letter."""
+    """The same value at every input position."""
     return Category((value,), letter.labelled((shown(value),), exclusive=True), partial=False)
 
 
 def shown(value: core.Value) -> str:
-    """A value as a label."""
+    """The label of a value."""
     if isinstance(value, bool):
         return str(value).lower()
     return "none" if value is None else str(value)
 
 
 def one_hot(values: Sequence[core.Value], forms: Sequence[Affine]) -> Signal:
-    """Bits of which at most one is 1, labelled by values."""
+    """Bits, at most one of which is 1, labelled by values."""
     return Signal(tuple(forms), (BIT,) * len(forms), tuple(map(shown, values)), exclusive=True)
 
 
 def numeric(value: Value) -> Number | Ratio:
-    """A number, if it is one.
+    """The value as a number.
 
     Raises:
-        ConstructionError: If some of its values are no numbers.
+        ConstructionError: If some of its values are not numbers.
     """
     if not isinstance(value, Category):
         return value
     numbers = [Fraction(item) for item in value.values if is_number(item)]
     if len(numbers) < len(value.values) or not numbers:
         odd = next((item for item in value.values if not is_number(item)), None)
-        raise ConstructionError(f"a number is needed, but it may be {shown(odd)}")
+        raise ConstructionError(f"a number is required, but the value may be {shown(odd)}")
     presence = value.defined if value.partial else None
     denominator = lcm(*(number.denominator for number in numbers))
     low, high = min([Fraction(0), *numbers]), max([Fraction(0), *numbers])

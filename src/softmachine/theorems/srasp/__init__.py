@@ -1,1 +1,1 @@
-"""S-RASP."""
+"""S-RASP, by average-hard attention or softmax."""

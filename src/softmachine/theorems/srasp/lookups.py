@@ -1,6 +1,6 @@
-"""Leftmost and rightmost attention of S-RASP: search, then compare what was found with what was asked for.
+"""Leftmost and rightmost attention of S-RASP: a head finds the best key, and a unit checks whether it matches.
 
-The score of a position, and why the best one is the right one, is in :mod:`.theorem`.
+The scores, and the proof that the best key is the right one, are in :mod:`.theorem`.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from softmachine.transformer.attention import Mask
 from softmachine.transformer.features import LENGTH
 
 GAMMA = 3
-"""The scaled gap where only finite values are retrieved: 4e^-3 < 1/4."""
+"""Gap times inverse temperature of heads that retrieve only finite values: 4e^-3 < 1/4."""
 
 MASKS = {
     Visible.NONE: Mask.ALL,
@@ -36,7 +36,7 @@ MASKS = {
 }
 
 Found: TypeAlias = tuple[Signal, Sequence[Value]]
-"""A bit, whether a position matches, and what is read at the rightmost (leftmost) that does."""
+"""A bit, whether a position matches, and the values read at the rightmost (leftmost) that does."""
 
 
 def looked_up(pointwise: Pointwise, step: Lookup) -> Value:
@@ -46,9 +46,9 @@ def looked_up(pointwise: Pointwise, step: Lookup) -> Value:
     for term in step.products:
         if term.unequal:
             raise ConstructionError(
-                f"its predicate demands that {term.unequal[0]} is not so; "
-                "attention finds integers that are equal, not integers that differ",
-                hint="write the predicate with '=' only, or compare in the value",
+                f"its predicate requires that {term.unequal[0]} does not hold; "
+                "attention finds equal integers, not different ones",
+                hint="use only '=' in the predicate, or compare in the value",
             )
         groups.setdefault(term.equal, []).append(term)
     if not groups:
@@ -74,20 +74,20 @@ def _search(
     products: Sequence[Product],
     reads: Sequence[Value],
 ) -> Found:
-    """One head, for products that demand the same equalities."""
+    """One head, for products that require the same equalities."""
     finder, mask = pointwise.finder, MASKS[step.attention.mask]
-    # Step 3. A predicate is a sum of products of what query and key know; j/(2(n+1)) breaks ties.
-    ours = [pointwise.finite(term.at_i) for term in products]
-    theirs = [pointwise.finite(at_i(term.at_j)) for term in products]
+    # Step 3. A predicate is a sum of products of a query term and a key term; j/(2(n+1)) breaks ties.
+    query_terms = [pointwise.finite(term.at_i) for term in products]
+    key_terms = [pointwise.finite(at_i(term.at_j)) for term in products]
     xs = [pointwise.number(equality.at_i) for equality in equal]
     ys = [pointwise.number(at_i(equality.at_j)) for equality in equal]
-    query, key = list(ours), list(theirs)
+    query, key = list(query_terms), list(key_terms)
     for equality, x, y in zip(equal, xs, ys, strict=True):
         key += finder.squared(f"{at_i(equality.at_j)}", y)
         query += [2 * finder.value(f"{equality.at_i}", x), constant(-1)]
     query.append(constant(Fraction(1 if step.attention.choice is Choice.RIGHTMOST else -1, 2)))
     key.append(position(RAMP))
-    values = [*theirs, *ys, *reads]
+    values = [*key_terms, *ys, *reads]
     finite = all(isinstance(value, Signal) for value in values)
     head = attend(
         name,
@@ -100,9 +100,9 @@ def _search(
         single=True,
         fall=Fall.LINEAR,
     )
-    # Step 4. What was found is compared with what was asked for.
+    # Step 4. The retrieved key terms are compared with the query terms.
     found = iter(_unpacked(finder, name, head, values))
-    bits = _matches(name, mask, products, ours, [finite_value(next(found)) for _ in products])
+    bits = _matches(name, mask, products, query_terms, [finite_value(next(found)) for _ in products])
     for equality, x in zip(equal, xs, strict=True):
         label, difference = f"{name}: {equality}", x - number_value(next(found))
         bits.append(compared(label, finder.value(label, difference), "=", constant(1)))
@@ -112,12 +112,12 @@ def _search(
 def _matches(
     name: str, mask: Mask, products: Sequence[Product], ours: Sequence[Signal], theirs: Sequence[Signal]
 ) -> list[Signal]:
-    """Bits that are all 1 where a product is 1 for what was retrieved; at the start token, not all."""
+    """Bits that are all 1 iff a product is 1 for the retrieved key terms; not all are 1 at the start token."""
     if len(products) > 1:
         pairs = enumerate(zip(ours, theirs, strict=True), start=1)
         both = [all_of(f"{name}: case {k}", mine, other) for k, (mine, other) in pairs]
         return [stack(*both).total.known(BIT)]
-    # From the start token, nothing is seen in the past but itself.
+    # The start token sees only itself in the past.
     trivial = products[0].at_i == Truth(True) and mask.causal
     return [theirs[0]] if trivial else [ours[0], theirs[0]]
 
@@ -128,7 +128,7 @@ def _search_by_cases(
     groups: Mapping[tuple[Equality, ...], Sequence[Product]],
     reads: Sequence[Value],
 ) -> Found:
-    """The same for products that demand different equalities: one search each, and the best position of all."""
+    """The same for products that require different equalities: one search each, and the best position of all."""
     rightmost = step.attention.choice is Choice.RIGHTMOST
     matches, ranks = [], []
     for k, (equal, products) in enumerate(groups.items(), 1):
@@ -150,12 +150,12 @@ def _search_by_cases(
 
 
 def _packed(finder: Finder, values: Sequence[Value]) -> Signal:
-    """Values as one vector; of integers, themselves and their shares."""
+    """Values as one vector; an integer x is packed as x and x/(n+1)."""
     return stack(*(stack(finder.value("", v), v.share) if isinstance(v, Number) else v for v in values))
 
 
 def _unpacked(finder: Finder, name: str, found: Signal, like: Sequence[Value]) -> list[Value]:
-    """The values that were packed, as they were retrieved: bits and symbols are rounded behind a softmax."""
+    """Unpacks retrieved values; bits and symbols are rounded after softmax."""
     values: list[Value] = []
     start = 0
     for k, value in enumerate(like):

@@ -1,8 +1,8 @@
-"""Integers of S-RASP as signals.
+"""Integers of S-RASP as signals: x and x/(n+1), and the lookups that recover one from the other.
 
 A feed-forward layer can compare integers, but it cannot choose between two that grow with the length: it is Lipschitz.
-It can choose between x/(n+1) and y/(n+1), which are bounded, and a lookup then finds the integer again. So an integer
-is carried as both, as far as it is needed.
+It can choose between x/(n+1) and y/(n+1), which are bounded, and a lookup then recovers the integer. So an integer is
+carried as both, as far as needed.
 """
 
 from __future__ import annotations
@@ -20,31 +20,32 @@ from softmachine.transformer.attention import AVERAGE_HARD, Mask, Weighting, sof
 from softmachine.transformer.features import I_SQUARED, INVERSE, LENGTH, Feature, I, N
 
 MOST_PIECES = 64
+"""The largest number of heads that look up one integer."""
 SHARPNESS = 6
-"""Softmax weighs what an integer is found by so that others have weight at most e^(-6(n+1)) each."""
+"""Scaled gap of lookups, per n+1: every other key has weight at most e^(-6(n+1))."""
 
 
 @dataclass(frozen=True)
 class ShareAfterStart(Feature):
-    """1/(n+1), and 0 at the start token."""
+    """The position feature 1/(n+1), and 0 at the start token."""
 
     @property
     def name(self) -> str:
-        """With a bracket for the condition."""
+        """The name, with an Iverson bracket for the condition."""
         return "[i>0]/(n+1)"
 
     def value(self, i: int, n: int) -> Fraction:
-        """The share."""
+        """1/(n+1), or 0 at position 0."""
         return Fraction(int(i > 0), n + 1)
 
     @property
     def over(self) -> None:
-        """Nothing is promised."""
+        """No common denominator is declared."""
         return None
 
     @property
     def needs_length(self) -> bool:
-        """It is a share of the length."""
+        """True: the value depends on n."""
         return True
 
 
@@ -57,11 +58,11 @@ class Number:
     """An integer x at every position; 0 at the start token.
 
     Args:
-        low: No value is below this; a polynomial in n, of degree 1 at most and nowhere positive.
-        high: No value is above this; likewise, and nowhere negative.
+        low: A lower bound: a polynomial in n of degree at most 1, nowhere positive.
+        high: An upper bound: likewise, nowhere negative.
         share: x/(n+1).
-        value: x; None if it is yet to be found.
-        square: x²; None if it is yet to be found.
+        value: x; None if it has not been looked up.
+        square: x²; None if it has not been looked up.
     """
 
     low: Bound
@@ -72,17 +73,17 @@ class Number:
 
     @property
     def kind(self) -> Kind:
-        """What is known of x."""
+        """The value range of x."""
         return integer(self.low, self.high)
 
     @property
     def share_kind(self) -> Kind:
-        """What is known of x/(n+1): (a + b n)/(n+1) is at most max(a, b)."""
+        """The value range of x/(n+1): (a + b n)/(n+1) is at most max(a, b)."""
         return real(min(self.low.coefficients), max(self.high.coefficients))
 
     @property
     def pieces(self) -> tuple[int, int]:
-        """How many times n the size of x is at most, below 0 and above, for every n ≥ 1."""
+        """The least a and b with -a·n ≤ x ≤ b·n for every n ≥ 1."""
         below, above = -self.low.at(1), self.high.at(1)
         return int(below), int(above)
 
@@ -106,13 +107,13 @@ def here() -> Number:
 
 
 def whole(number: int, one: Signal) -> Number:
-    """A constant; ``one`` is 1 wherever it is to be the constant, and 0 at the start token."""
+    """A constant; ``one`` is 1 where the constant applies, and 0 at the start token."""
     share = position(ShareAfterStart()) * number
     return Number(Bound.of(min(number, 0)), Bound.of(max(number, 0)), share, one * number, one * number**2)
 
 
 def choose_constants(condition: Signal, then: Signal, otherwise: Signal, one: Signal) -> Signal | None:
-    """``then`` where a bit is 1, else ``otherwise``, if both are constants; it takes no unit. None if one is not.
+    """``then`` where a bit is 1, else ``otherwise``, if both are constants; takes no unit. None if one is not.
 
     Assumes that the bit is 0 where ``one`` is.
     """
@@ -123,7 +124,7 @@ def choose_constants(condition: Signal, then: Signal, otherwise: Signal, one: Si
 
 
 def _multiples(signal: Signal, one: Signal) -> list[Fraction] | None:
-    """What each component is if it is a constant, or a constant times ``one``."""
+    """The constants of a signal whose components are constants, or constants times ``one``; otherwise None."""
     unit, factors = one.forms[0], []
     for form in signal.forms:
         atom = next(iter(form.terms), None)
@@ -136,7 +137,7 @@ def _multiples(signal: Signal, one: Signal) -> list[Fraction] | None:
 
 @dataclass(frozen=True)
 class Finder:
-    """Finds integers by attention, hard or soft."""
+    """Lookups of integers, by hard or soft attention."""
 
     soft: bool
 
@@ -145,7 +146,7 @@ class Finder:
         return softmax(scale) if self.soft else AVERAGE_HARD
 
     def at(self, name: str, index: Signal, read: Signal, per: Feature | None, mask: Mask) -> Signal:
-        """What ``read`` is at the position x, from x·s, where s is the feature ``per`` or 1; nearest if there is none.
+        """``read`` at the position x, given x·s, where s is the feature ``per`` or 1; else at the nearest.
 
         The score is (2 x j - j²) · s. Gap: s.
         """
@@ -165,24 +166,24 @@ class Finder:
     def found(self, name: str, number: Number) -> Number:
         """The same number, with its value and its square.
 
-        Positions end with n, so that x is found in pieces: x = Σ_k clip(x - k n, 0, n) - Σ_k clip(-x - k n, 0, n), and
-        x² = Σ_k p_k² + 2 k n p_k for these pieces p_k. One head each.
+        The largest position is n, so that x is looked up in pieces, one head each:
+        x = Σ_k clip(x - k n, 0, n) - Σ_k clip(-x - k n, 0, n), and x² = Σ_k p_k² + 2 k n p_k for these pieces p_k.
         """
         if number.value is None:
             return self._in_pieces(name, number, number.share, SHARE, 1 - position(SHARE), Mask.ALL)
         return self._in_pieces(name, number, number.value, None, position(N), Mask.ALL)
 
     def prefix_sum(self, name: str, term: Number) -> Number:
-        """The sum over all positions so far, which lies between i·low and i·high: a mean, then a lookup of it.
+        """The sum over all positions up to i, between i·low and i·high: a mean, then a lookup.
 
         Raises:
-            ConstructionError: If the term may grow with the length, so that no number of pieces is enough.
+            ConstructionError: If the term may grow with the length, so that no constant number of pieces suffices.
         """
         if term.kind.grows or term.value is None:
             raise ConstructionError(
                 f"it adds integers between {term.low} and {term.high}, where n is the length: such a sum can grow "
-                "faster than the length, and attention finds integers only among positions",
-                hint="a prefix sum can be made of what is bounded by a constant, like (1 if … else 0)",
+                "faster than the length, and attention looks integers up only among positions",
+                hint="add integers that are bounded by a constant, like (1 if … else 0)",
             )
         share = attend(
             f"mean of {name}", value=term.value, mask=Mask.CAUSAL, weighting=softmax() if self.soft else AVERAGE_HARD
@@ -194,11 +195,11 @@ class Finder:
     def _in_pieces(
         self, name: str, number: Number, index: Signal, per: Feature | None, end: Signal, mask: Mask
     ) -> Number:
-        """A number from x·s, where s is ``per``, and the last position, as ``end`` = e·s."""
+        """The integer x, given x·s and e·s (``end``), where s is ``per`` and e is the last position."""
         if sum(number.pieces) > MOST_PIECES:
             raise ConstructionError(
                 f"{name} lies between {number.low} and {number.high}, where n is the length; "
-                f"finding it takes {sum(number.pieces)} heads, and {MOST_PIECES} are the most that are built"
+                f"looking it up takes {sum(number.pieces)} heads; the limit is {MOST_PIECES}"
             )
         value, share, square = constant(0), constant(0), constant(0)
         for sign, count in zip((-1, 1), number.pieces, strict=True):
@@ -206,9 +207,9 @@ class Finder:
                 label = f"{'-' if sign < 0 else ''}{name}" + (f", piece {k + 1}" if count > 1 else "")
                 squares = position(I_SQUARED) + 2 * k * position(I * N) if k else position(I_SQUARED)
                 read = stack(position(I), position(RAMP), squares)
-                piece = self.at(f"find {label}", sign * index - k * end, read, per, mask)
+                piece = self.at(f"recover {label}", sign * index - k * end, read, per, mask)
                 value, share, square = value + sign * piece[0], share + sign * piece[1], square + piece[2]
-        # The pieces of a prefix sum end with i and not with n, so that the squares are right for the first ones only.
+        # The pieces of a prefix sum end at i, not at n, so that squares are right for the first piece only.
         squared = mask is Mask.ALL or max(number.pieces) <= 1
         if number.value is not None:
             value, share = number.value, number.share
@@ -221,13 +222,13 @@ class Finder:
         )
 
     def value(self, name: str, number: Number) -> Signal:
-        """The integer itself, found if need be."""
+        """The integer itself, looked up if necessary."""
         found = number if number.value is not None else self.found(name, number)
         assert found.value is not None
         return found.value
 
     def squared(self, name: str, number: Number) -> tuple[Signal, Signal]:
-        """The integer and its square, found if need be."""
+        """The integer and its square, looked up if necessary."""
         known = number.value is not None and number.square is not None
         found = number if known else self.found(name, number)
         assert found.value is not None
@@ -235,7 +236,7 @@ class Finder:
         return found.value, found.square
 
     def choose(self, name: str, condition: Signal, then: Number, otherwise: Number, one: Signal) -> Number:
-        """``then`` where a bit is 1, else ``otherwise``: themselves if their difference is bounded, else the shares."""
+        """``then`` where a bit is 1, else ``otherwise``; only x/(n+1) is chosen if their difference is unbounded."""
         low, high = then.low.meet(otherwise.low), then.high.join(otherwise.high)
         chosen = Number(low, high, constant(0), None)
         value = None

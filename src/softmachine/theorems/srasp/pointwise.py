@@ -1,4 +1,4 @@
-"""Position-wise expressions of S-RASP as signals: Booleans are bits, symbols one-hot vectors, integers numbers."""
+"""Elementwise expressions of S-RASP as signals: bits for Booleans, one-hot vectors for symbols, integers."""
 
 from __future__ import annotations
 
@@ -36,14 +36,13 @@ Value: TypeAlias = Signal | Number
 
 @dataclass(frozen=True)
 class Pointwise:
-    """Builds expressions from what they read.
+    """Builds the signals of elementwise expressions.
 
     Args:
         program: The program, for the types.
-        finder: What finds integers.
-        read: What a letter, a vector or the position is.
-        one: What is true everywhere that matters. If it is 0 at the start token, and all that is read is, so is every
-            expression.
+        finder: Lookups of integers.
+        read: From a vector, ``in`` or ``pos`` to its signal.
+        one: The constant 1. If it is 0 at the start token, as are all vectors, every expression is 0 there.
     """
 
     program: Program
@@ -79,7 +78,7 @@ class Pointwise:
             case Conditional(condition, then, otherwise):
                 chosen = self.of(then), self.of(otherwise)
                 return self.choose(str(expression), self.finite(condition), *chosen)
-        raise ConstructionError(f"{expression} is not position-wise")
+        raise ConstructionError(f"{expression} is not an elementwise expression")
 
     def finite(self, expression: Expression) -> Signal:
         """The signal of an expression that is Boolean or a symbol."""
@@ -102,7 +101,7 @@ class Pointwise:
         return chosen.labelled(symbols).known(BIT, exclusive=True) if symbols else chosen.known(BIT)
 
     def compare(self, expression: Compare) -> Signal:
-        """Whether a comparison holds."""
+        """A bit: whether a comparison holds."""
         kind = self.program.type_of(expression.left).kind
         if kind is Kind.INTEGER:
             name, difference = str(expression), self.number(expression.left) - self.number(expression.right)
@@ -116,7 +115,7 @@ class Pointwise:
         return equal if expression.relation is Relation.EQUAL else (self.one - equal).known(BIT)
 
     def same_symbol(self, expression: Compare, left: Signal, right: Signal) -> Signal:
-        """Whether two symbols are equal: for one of those that both may be, both are."""
+        """A bit: whether two symbols are equal, as a sum over the symbols that both can be."""
         common = [symbol for symbol in left.labels or () if symbol in (right.labels or ())]
         for constant_side, other in ((expression.right, left), (expression.left, right)):
             if isinstance(constant_side, Symbol):
@@ -126,19 +125,19 @@ class Pointwise:
 
 
 def finite_value(value: Value) -> Signal:
-    """A value that is Boolean or a symbol, since the types of the program were checked."""
+    """The value, which the type checker guarantees to be Boolean or a symbol."""
     assert isinstance(value, Signal)
     return value
 
 
 def number_value(value: Value) -> Number:
-    """A value that is an integer, since the types of the program were checked."""
+    """The value, which the type checker guarantees to be an integer."""
     assert isinstance(value, Number)
     return value
 
 
 def over(symbols: tuple[str, ...], signal: Signal) -> Signal:
-    """A one-hot vector over more symbols, or in another order."""
+    """A one-hot vector extended to more symbols, or reordered."""
     place = {label: k for k, label in enumerate(signal.labels or ())}
     forms = tuple(signal.forms[place[symbol]] if symbol in place else Affine({}) for symbol in symbols)
     return Signal(forms, (BIT,) * len(symbols), symbols, exclusive=True)

@@ -1,4 +1,4 @@
-"""A walk through one position of an S-RASP program, and what its heads saw: sums, numbers, matches."""
+"""Guided tour of one position of an S-RASP program, and explanations of its heads."""
 
 from __future__ import annotations
 
@@ -18,25 +18,25 @@ GUIDE = (
         "Add up",
         "A prefix sum is a mean times i+1: uniform attention gives c/(i+1), and the score (2 c j - j²)/(i+1) is "
         "largest at position c, which is retrieved (after Strobl et al. 2024).",
-        ("mean of …", "find …"),
+        ("mean of …", "recover …"),
     ),
     Guide(
         "Look for a match",
-        "rightmost and leftmost: a predicate is a sum of products of what query and key know, and equal integers are "
+        "rightmost and leftmost: a predicate is a sum of products of query and key terms, and equal integers are "
         "those with (x - y)² = 0. The term j/(2(n+1)) breaks ties.",
         ("length", "before…", "reverse…", "next…"),
     ),
     Guide(
         "Did it match?",
-        "What the predicate needs is retrieved with what is read. A unit compares it with what was asked for, and the "
-        "default is taken if they differ. Behind softmax bits are rounded first (Lemma 9).",
+        "The key terms of the predicate are retrieved with the value and compared with the query terms by a unit; the "
+        "default is taken if they do not match. After softmax, bits are rounded first (Lemma 9 of Yang et al. 2024).",
         ("length matches", "length or default…", "reverse matches", "before or default…", "next or default…"),
     ),
 )
 
 
 def tell(codec: SraspCodec, sight: Sight) -> str | None:
-    """What a head of the program's vectors found out; None of one that it has no words for."""
+    """Explains what a head retrieved; None if there is no explanation."""
     if sight.name.startswith("mean of "):
         return _sum(sight)
     for step in operations(normalise(codec.source)):
@@ -47,7 +47,7 @@ def tell(codec: SraspCodec, sight: Sight) -> str | None:
 
 
 def _sum(sight: Sight) -> str | None:
-    """A prefix sum, from its share of i+1."""
+    """Explains a prefix sum, given its mean."""
     share = sight.added.get(sight.name)
     if share is None:
         return None

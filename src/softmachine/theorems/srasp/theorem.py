@@ -2,7 +2,7 @@
 
 After "Simulating Hard Attention Using Soft Attention", Section 6, and the simulation of S-RASP by masked average-hard
 attention transformers that it builds on (Strobl et al. 2024). Position 0 holds a start token, at which every vector is
-0: no Boolean is true there, no symbol is there, and every integer is 0. So it adds nothing to sums and matches no
+0: Booleans are false, symbols are zero vectors, and integers are 0. So it contributes nothing to sums and matches no
 predicate.
 
 | operation | score | gap |
@@ -13,19 +13,20 @@ predicate.
 | rightmost, leftmost | Σ_k A_k(i) B_k(j) - Σ (X(i) - Y(j))² ± j/(2(n+1)) | 1/(2(n+1)) |
 
 The predicate of an attention is a sum of products Σ_k A_k(i) B_k(j), at most one of them 1, joined with equalities of
-integers X(i) = Y(j); X(i)² is left out of the score, which it would not change. A predicate in which some cases demand
-other equalities than others takes a head for each set of equalities, which finds a position, and one more, which reads
-at the rightmost (leftmost) of these. B_k and Y are retrieved with what is read, so that the feed-forward layer can tell
-whether the position matches, and take the default if not.
+integers X(i) = Y(j); X(i)² is constant over keys and left out of the score. A predicate whose cases require different
+equalities takes one head per set of equalities, which finds a position, and one more, which reads at the rightmost
+(leftmost) of these. B_k and Y are retrieved with the value, so that the feed-forward layer can check whether the
+position matches, and take the default if not.
 
-Softmax is scaled by 6(n+1) where a head retrieves finite values only, which is Theorem 15's temperature; otherwise by
-12(n+1)², and by 6(n+1)² or 6(n+1) where a position is looked up: every other key has weight at most e^(-6(n+1)).
-Integers are not rounded behind a head, and their errors, O(n²) times that, stay far below 1/4; bits and symbols are
-rounded (Lemma 9). With integers measured as x/n, as in the paper, the largest scale is 12 n⁴, and the gap 1/(2n³).
+Softmax is scaled by 6(n+1) where a head retrieves finite values only, as in Theorem 15 of Yang et al. 2024; otherwise
+by 12(n+1)², and by 6(n+1)² or 6(n+1) where a position is looked up: every other key has weight at most e^(-6(n+1)).
+Integers are not rounded after a head, and their errors, O(n²) times that, stay far below 1/4; bits and symbols are
+rounded (Lemma 9). With integers represented as x/n, as in the paper, the largest scale is 12 n⁴, and the gap 1/(2n³).
 
 Needs: the position features i/(n+1), and with integers i, i², n, i·n, 1/(i+1), 1/(n+1), [i>0]/(n+1), as far as used.
-Costs: one head an attention; one for the mean of a prefix sum, and one for each multiple of n that its size can reach
-(two for -1, 0, 1); as many for the square of an integer in a key, and for a choice between integers that grow apart.
+Costs: one head per attention operation; one for the mean of a prefix sum, and one per multiple of n that its absolute
+value can reach (two for summands -1, 0, 1); as many for the square of an integer in a key, and for a choice between
+integers whose difference is unbounded.
 """
 
 from __future__ import annotations
@@ -48,20 +49,20 @@ from softmachine.theorems.theorem import Needs, Theorem
 
 
 def signals(program: srasp.Program, *, soft: bool) -> Program:
-    """A transformer that gives at every position the output of a program: true or false, or a symbol.
+    """A transformer that outputs at every position the output of a program: true or false, or a symbol.
 
     Raises:
-        ConstructionError: If the program does something that there is no construction for.
+        ConstructionError: If there is no construction for an operation of the program.
     """
     if program.types[program.output].kind is srasp.Kind.INTEGER:
         raise ConstructionError(
-            f"the output {program.output!r} of {program.name!r} is an integer, and a transformer has no token for each",
-            hint="an output that is Boolean or a symbol can be compiled",
+            f"the output {program.output!r} of {program.name!r} is an integer, and the vocabulary is finite",
+            hint="the output must be Boolean or a symbol",
         )
     source = normalise(program)
     steps = {step.name: step for step in operations(source)}
     letters = one_hot("in", source.alphabet)
-    letter = letters.total  # whether there is a letter, so that this is not the start token
+    letter = letters.total  # 1 at every position but the start token
     vectors: dict[str, Value] = {"in": letters}
 
     def read(vector: Vector) -> Value:
@@ -78,13 +79,13 @@ def signals(program: srasp.Program, *, soft: bool) -> Program:
     output, tokens = finite_value(vectors[source.output]), (unused(START, source.alphabet), *source.alphabet)
     if output.labels is None:
         return recogniser(source.name, tokens, output)
-    # Any answer will do at the start token, as long as it is one.
+    # The output at the start token is unconstrained, but must be unique.
     logits = stack(output[0] + 1 - letter, *(output[k] for k in range(1, len(output))))
     return Program(source.name, tokens, output.labels, logits, margin=Fraction(1))
 
 
 def _vector(pointwise: Pointwise, name: str, body: Sum | Lookup | Expression) -> Value:
-    """The vector of a definition, 0 at the start token, given all that it reads."""
+    """The vector of a definition, given those that it reads; 0 at the start token."""
     match body:
         # Step 2. A prefix sum.
         case Sum(term=term):
@@ -92,7 +93,7 @@ def _vector(pointwise: Pointwise, name: str, body: Sum | Lookup | Expression) ->
         # Steps 3 and 4. rightmost and leftmost.
         case Lookup():
             value = looked_up(pointwise, body)
-        # Step 1. What depends on one position.
+        # Step 1. Elementwise expressions.
         case _:
             value = pointwise.of(body)
     if isinstance(value, Number):
@@ -104,19 +105,19 @@ def _vector(pointwise: Pointwise, name: str, body: Sum | Lookup | Expression) ->
 THEOREMS = (
     Theorem(
         "srasp",
-        "S-RASP by an encoder that knows the length: average-hard attention, or softmax",
+        "S-RASP by an encoder given the length: average-hard attention, or softmax",
         "Simulating Hard Attention Using Soft Attention, Section 6; Strobl et al. 2024",
         Needs("position features i, i², 1/(i+1), i/(n+1), n, i·n", scale="O(n) to O(n²)", first="the length"),
-        "one head per attention, one for the mean of a prefix sum and one for each multiple of n that it can reach",
+        "one head per attention operation, one per prefix sum for its mean, one per multiple of n that it can reach",
         srasp.Program,
         ("hard", "soft"),
         codec=lambda program, _: SraspCodec(program),
         signals=lambda codec, attention: signals(codec.source, soft=attention == "soft"),
         steps=(
-            "Letters are looked up from the token; what depends on one position is a feed-forward layer.",
-            "A prefix sum is a mean times i+1: the number is found by a lookup among the positions.",
-            "rightmost, leftmost: a predicate is a sum of products of what query and key know; j/(2(n+1)) breaks ties.",
-            "What was found is compared with what was asked for, and the default taken if it does not match.",
+            "Symbols are looked up from the token; elementwise expressions are feed-forward layers.",
+            "A prefix sum is a mean times i+1: a lookup among the positions recovers the integer.",
+            "rightmost, leftmost: a predicate is a sum of products of a query and a key term; j/(2(n+1)) breaks ties.",
+            "The retrieved key terms are compared with the query terms; if they do not match, the default is taken.",
         ),
         guide=GUIDE,
         tells=tell,

@@ -1,1 +1,1 @@
-"""Temporal logic with counting."""
+"""Temporal logic with counting, in encoders and in future-masked transformers."""

@@ -1,4 +1,4 @@
-"""What formulas of temporal logic cost, by their operators; derived operators are spelled out first (``core``)."""
+"""Cost parameters of temporal formulas: operator counts and nesting depths of the core form (``core``)."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ def _parts(codec: Any) -> tuple[Formula, ...]:
 
 
 def _number(symbol: str, meaning: str, *kinds: type[Formula]) -> Expression:
-    """How many subformulas are of some kinds."""
+    """The number of subformulas of the given kinds."""
     return parameter(symbol, meaning, lambda codec: sum(isinstance(part, kinds) for part in _parts(codec)))
 
 
 def nesting(parts: Iterable[Formula], *kinds: type[Formula]) -> int:
-    """How deep operators of some kinds are nested, given all parts, each after its own."""
+    """The nesting depth of operators of the given kinds; ``parts`` lists all subformulas, operands first."""
     depth: dict[Formula, int] = {}
     for part in parts:
         own = isinstance(part, kinds) and bool(part.parts)
@@ -51,6 +51,6 @@ COUNTS = parameter("C", "counts", _counts)
 DEPTH = _depth("D", "nesting depth of temporal operators and counts", *_TEMPORAL, *_COUNTING)
 COUNT_DEPTH = _depth("E", "nesting depth of counts", *_COUNTING)
 PREDICATES = parameter("M", "predicates of counts", _predicates)
-ENDS = _number("F", "how many of the atoms first and last occur (at most 2)", logic.First, logic.Last)
+ENDS = _number("F", "number of the atoms first and last that occur (at most 2)", logic.First, logic.Last)
 POINTWISE = _depth("B", "nesting depth of and and or", logic.And, logic.Or) + ENDS
 WIDTH = 5 * (_SIZE + COUNTS) + parameter("|Σ|", "symbols", lambda codec: len(codec.source.alphabet)) + 5

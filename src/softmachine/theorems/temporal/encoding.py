@@ -1,7 +1,7 @@
-"""Which of the position features stand in the paper's statements, and what they are called there.
+"""Names of position features in "Simulating Hard Attention Using Soft Attention" (Yang et al. 2024).
 
-The paper counts positions from 1; its first is our start token at position 0, so that its i is i+1 here and its n is
-n+1. What differs by a number in front, or by one that is added, is the same feature: the weights undo that.
+The paper numbers positions from 1; its first position is our start token at position 0, so that its i is i+1 here and
+its n is n+1. Features that differ by a constant factor or an added constant count as one: the weights absorb both.
 """
 
 from __future__ import annotations
@@ -11,15 +11,15 @@ from softmachine.theorems.temporal.induction import PositionPredicate
 from softmachine.transformer.features import INVERSE, LENGTH, NEXT, REST, Alternating, Feature, I, Monomial
 
 _ALWAYS = {NEXT * LENGTH**-1: "i/n", LENGTH: "n", NEXT**2: "i²", I: "i", I**2: "i²", I * LENGTH: "i·n"}
-_ALWAYS |= {I**2 * LENGTH: "i²n", I * LENGTH**-1: "i/n (from 0 on)"}
+_ALWAYS |= {I**2 * LENGTH: "i²n", I * LENGTH**-1: "i/n (numbered from 0)"}
 _COUNTING = {INVERSE: "1/i", 1 / REST: "1/(n-i+1)"}
 
 
 def paper_name(specification: Specification, feature: Feature) -> str | None:
-    """What the theorems call a position feature of the model of a formula; None if they do without it.
+    """The paper's name of a position feature of a formula's model; None if the theorem does not use it.
 
-    Theorem 20 has 1/i and 1/(n-i+1), for counts; Theorem 16 has 1/i, for since. Elsewhere the paper gets them from
-    (-1)^i by Proposition 11, and so do the theorems that are called literal here.
+    Theorem 20 of Yang et al. 2024 has 1/i and 1/(n-i+1), for counts; Theorem 16 has 1/i, for since. Elsewhere the paper
+    derives them from (-1)^i by Proposition 11, as the ``-literal`` theorems do here.
     """
     match feature:
         case PositionPredicate():

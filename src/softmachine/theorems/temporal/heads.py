@@ -1,7 +1,7 @@
-"""The attention of the theorems on temporal logic: nearest positions, neighbours, and lookups of counts.
+"""Attention heads for temporal logic: nearest matching position, adjacent position, and lookup of a count.
 
-Each head retrieves a truth value or a number that is within 1/4 of the right one under softmax at the stated scale
-(Lemmas 6 to 8), and is rounded (Lemma 9).
+Under softmax at the stated scale each head retrieves a truth value or a number within 1/4 of the exact one (Lemmas 6 to
+8 of Yang et al. 2024), which is then rounded (Lemma 9).
 """
 
 from __future__ import annotations
@@ -25,29 +25,29 @@ from softmachine.transformer.attention import AVERAGE_HARD, Mask, Weighting, sof
 from softmachine.transformer.features import I_SQUARED, INVERSE, LENGTH, NEXT, REST, Alternating, Feature, I, Monomial
 
 GAMMA = 3
-"""The scaled gap: 4e^-3 < 1/4."""
+"""Gap times inverse temperature: 4e^-3 < 1/4."""
 
 
 class Vision(StrEnum):
-    """What a position sees."""
+    """The positions that a position attends to."""
 
     ENCODER = "encoder"
     """All positions, and the length."""
     MASKED = "masked"
-    """The positions up to its own, and nothing of the length."""
+    """The positions up to its own; the length is not available."""
 
 
 @dataclass(frozen=True)
 class Variant:
-    """Which theorem to use.
+    """One of the constructions of Yang et al. 2024.
 
     Args:
-        vision: What a position sees.
-        soft: Whether attention is softmax, or hard.
-        unbounded: The theorems' variant (b): temperature 1 and position features that grow, in place of (a), a low
-            temperature and bounded ones.
-        literal: Whether position features are no more than those of Corollaries 17, 18, 22 and 23, and one temperature
-            serves all heads.
+        vision: The positions that a position attends to.
+        soft: Whether attention is softmax; otherwise it is average-hard.
+        unbounded: Variant (b) of the theorems: temperature 1 and growing position features, instead of variant (a): low
+            temperature and bounded features.
+        literal: Whether to use only the position features of Corollaries 17, 18, 22 and 23, and one temperature for all
+            heads.
     """
 
     vision: Vision
@@ -57,21 +57,21 @@ class Variant:
 
     @property
     def uniform(self) -> Weighting:
-        """How uniform attention weighs, which is the same hard and soft."""
+        """The weighting of uniform attention; hard and soft coincide."""
         return softmax() if self.soft else AVERAGE_HARD
 
     @property
     def marks(self) -> Marks:
-        """What is known of positions."""
+        """Signals derived from the position."""
         return DerivedMarks(self.uniform) if self.literal else Marks()
 
     def sharp(self, factor: int, scale: Monomial, gap: Monomial) -> Sharp:
-        """How the scores of a head are made sharp enough: ``factor · scale · gap`` is a number, the scaled gap.
+        """The weighting, gap and score factor of a head; ``factor · scale · gap`` is a constant, the scaled gap.
 
         Args:
-            factor: The number in front of the scale.
-            scale: The scale (inverse temperature) that undoes the gap.
-            gap: The gap of the scores.
+            factor: The constant factor of the scale.
+            scale: The scale (inverse temperature), up to that factor; cancels the gap.
+            gap: The gap between the best score and the next.
         """
         if self.unbounded:
             return Sharp(self._weighting(1), (factor * scale * gap).factor, Fraction(factor if self.literal else 1))
@@ -81,7 +81,7 @@ class Variant:
         return Sharp(self._weighting(factor * scale), gap, Fraction(1))
 
     def grown(self, factor: int, feature: Monomial) -> Monomial:
-        """The feature of variant (b) that stands where a scale does otherwise; a literal one has no factor."""
+        """The feature that replaces the scale in variant (b); without the factor if ``literal``."""
         return feature if self.literal else factor * feature
 
     def _weighting(self, scale: Feature | int) -> Weighting:
@@ -89,12 +89,12 @@ class Variant:
 
 
 class Sharp(NamedTuple):
-    """How the scores of a head are made sharp.
+    """Weighting and scaling of a head's scores.
 
     Args:
         weighting: Softmax at a scale, or hard attention.
-        gap: The gap of the scores as the head computes them.
-        factor: What the weights multiply the scores by.
+        gap: The gap of the scores that the head computes.
+        factor: The factor of the scores that is part of the weights.
     """
 
     weighting: Weighting
@@ -104,11 +104,11 @@ class Sharp(NamedTuple):
 
 @dataclass(frozen=True)
 class Heads:
-    """The attention of Theorems 12, 13, 15, 16, 20 and 21.
+    """The heads of Theorems 12, 13, 15, 16, 20 and 21 of Yang et al. 2024.
 
     Args:
-        variant: Which of them.
-        start: A bit: whether this is the start token.
+        variant: The construction.
+        start: A bit: 1 at the start token.
     """
 
     variant: Variant
@@ -116,18 +116,18 @@ class Heads:
 
     @property
     def first(self) -> Signal:
-        """Whether this is position 1."""
+        """A bit: 1 at position 1."""
         return self.variant.marks.first
 
     @property
     def last(self) -> Signal:
-        """Whether this is position n."""
+        """A bit: 1 at position n."""
         return self.variant.marks.last
 
     def nearest(self, name: str, prefer: Signal, read: Signal, mask: Mask) -> Signal:
-        """What ``read`` is at the nearest position that is preferred most (Lemma 8), rounded.
+        """``read`` at the nearest of the positions where ``prefer`` is largest (Lemma 8 of Yang et al. 2024), rounded.
 
-        ``prefer`` has values that differ by at least 1, of which the term for nearness takes at most a half.
+        Different values of ``prefer`` differ by at least 1; the tie-breaking term for nearness is at most 1/2.
         """
         variant = self.variant
         if variant.vision is Vision.MASKED:
@@ -152,12 +152,15 @@ class Heads:
         return rounded(f"{name} rounded", found)
 
     def witness(self, name: str, holding: Signal, reached: Signal, mask: Mask) -> Signal:
-        """Since and until (Theorems 15, 16): the nearest position with ¬φ or ψ decides: it holds iff ψ does there."""
+        """Since and until (Theorems 15, 16 of Yang et al. 2024): ψ at the nearest position with ¬φ or ψ."""
         decider = any_of(f"decides {name}", ~holding, reached)
         return self.nearest(name, decider - 2 * self.start, reached, mask)
 
     def neighbour(self, name: str, of: Signal, mask: Mask) -> Signal:
-        """Previous and next (Theorems 12, 13): the nearest even and the nearest odd position; of these, the other."""
+        """Previous and next (Theorems 12, 13 of Yang et al. 2024).
+
+        Two heads find the nearest even and the nearest odd position; the one of the other parity is the neighbour.
+        """
         sign, beyond = position(Alternating()), self.first if mask is Mask.CAUSAL else self.last
         even = self.nearest(f"{name}: nearest even", sign * Fraction(1, 2), of, mask)
         odd = self.nearest(f"{name}: nearest odd", sign * Fraction(-1, 2), of, mask)
@@ -169,7 +172,7 @@ class Heads:
     def comparison(
         self, name: str, difference: Linear[logic.Count], relation: Relation, known: Mapping[Formula, Signal]
     ) -> Signal:
-        """Whether a sum of counts compares so with 0: each is looked up, as the number of a position."""
+        """Whether a sum of counts is in the relation to 0; each count is looked up as a position number."""
         total = constant(difference.constant)
         weight = sum(abs(factor) for factor, _ in difference.terms)
         for factor, count in difference.terms:
@@ -178,10 +181,11 @@ class Heads:
         return compared(name, total, relation, constant(1))
 
     def at_count(self, name: str, count: logic.Count, of: Signal, read: Signal, weight: int = 1) -> Signal:
-        """What ``read`` is at the position whose number is a count (Theorems 20 and 21, Lemma 7).
+        """``read`` at the position whose number is the count (Theorems 20 and 21, Lemma 7 of Yang et al. 2024).
 
-        Uniform attention gives the count's share of the positions seen; a lookup undoes the share. The start token
-        makes position 0 there to be found. ``weight`` is how much an error of the result will be amplified.
+        Uniform attention gives the count divided by the number of visible positions; a lookup recovers the count.
+        Position 0, the start token, stands for the count 0. ``weight`` bounds the factor by which later layers amplify
+        an error of the result.
         """
         variant, factor = self.variant, GAMMA * weight
         if isinstance(count, logic.LeftCount):
@@ -190,8 +194,8 @@ class Heads:
         else:
             mask, seen, counted = Mask.ANTICAUSAL, Mask.ALL, of
             per, sharp = variant.marks.rest, variant.sharp(factor, REST, 1 / REST)
-        share = attend(f"share of {name}", value=counted, mask=mask, weighting=variant.uniform)
-        # The table of all j and j²; in variant (b) what is a scale otherwise is a factor here.
+        share = attend(f"mean of {name}", value=counted, mask=mask, weighting=variant.uniform)
+        # The keys j and j²; in variant (b) they carry the factor that is the scale in variant (a).
         table = [I, I_SQUARED]
         if variant.unbounded:
             table = [variant.grown(factor, number * LENGTH) for number in table]

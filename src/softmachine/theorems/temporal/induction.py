@@ -1,4 +1,4 @@
-"""The induction over formulas: a truth value at every position for each part, whatever the heads are made of."""
+"""Construction by induction over subformulas: one bit per subformula and position, for any implementation of heads."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from softmachine.transformer.features import Feature
 
 @dataclass(frozen=True)
 class PositionPredicate(Feature):
-    """Whether a unary predicate of the logic holds of the position."""
+    """1 where a unary predicate of the logic holds of the position, else 0."""
 
     predicate: str
     parameters: tuple[int, ...] = ()
@@ -32,50 +32,50 @@ class PositionPredicate(Feature):
         return f"predicate({','.join(map(str, (self.predicate, *self.parameters)))})"
 
     def value(self, i: int, n: int) -> int:
-        """1 if it holds."""
+        """1 if the predicate holds at position i."""
         return int(holds(self.predicate, i, self.parameters, n))
 
     @property
     def needs_length(self) -> bool:
-        """Whether it is a θ_n, which depends on the length (Definition 19)."""
+        """Whether the predicate is a θ_n, which depends on the length (Definition 19 of Yang et al. 2024)."""
         return depends_on_length(self.predicate, self.parameters)
 
 
 class Attending(Protocol):
-    """What attention computes of a formula; positions 1 … n count."""
+    """The operators that need attention. Results are defined at positions 1 … n; position 0 is the start token."""
 
     @property
     def first(self) -> Signal:
-        """Whether this is position 1."""
+        """A bit: 1 at position 1."""
 
     @property
     def last(self) -> Signal:
-        """Whether this is position n."""
+        """A bit: 1 at position n."""
 
     def neighbour(self, name: str, of: Signal, mask: Mask) -> Signal:
-        """A bit of the position before, or of the one behind; false if there is none."""
+        """``of`` at the previous or the next position; 0 if there is none."""
 
     def witness(self, name: str, holding: Signal, reached: Signal, mask: Mask) -> Signal:
-        """Since and until, in the standard reading."""
+        """Since (causal mask) and until (anticausal mask), with the standard semantics."""
 
     def at_count(self, name: str, count: logic.Count, of: Signal, read: Signal) -> Signal:
-        """What ``read`` is at the position whose number is a count."""
+        """``read`` at the position whose number is the count."""
 
     def comparison(
         self, name: str, difference: Linear[logic.Count], relation: Relation, known: Mapping[Formula, Signal]
     ) -> Signal:
-        """Whether a sum of counts compares so with 0."""
+        """A bit: whether a sum of counts is in the relation to 0."""
 
 
 def program_of(
     specification: Specification, heads_of: Callable[[Signal], Attending], require: Callable[[Formula], None]
 ) -> Program:
-    """A transformer that says at every position whether the formula holds there.
+    """A transformer that outputs at every position whether the formula holds there.
 
     Args:
         specification: The formula.
-        heads_of: From a bit, whether this is the start token, to the heads.
-        require: Complains of a part of the formula that cannot be said.
+        heads_of: Makes the heads, given the bit of the start token.
+        require: Raises ConstructionError for a subformula that the heads do not support.
     """
     formula, start = core(specification.formula), unused(START, specification.alphabet)
     tokens = (start, *specification.alphabet)
@@ -89,7 +89,7 @@ def program_of(
 
 
 def _truth(formula: Formula, known: Mapping[Formula, Signal], letters: Signal, heads: Attending) -> Signal:
-    """A bit at every position, right at positions 1 … n: whether a formula of the core holds, given its parts."""
+    """A bit: whether a formula of the core holds, given its parts; unspecified at position 0."""
     name, of = str(formula), [known[part] for part in formula.parts]
     match formula:
         # Step 1. Symbols, positions and Boolean operators.
@@ -119,7 +119,7 @@ def _truth(formula: Formula, known: Mapping[Formula, Signal], letters: Signal, h
             return heads.witness(name, of[0], of[1], Mask.CAUSAL)
         case logic.Until():
             return heads.witness(name, of[0], of[1], Mask.ANTICAUSAL)
-        # Step 4. Counts: a predicate is read where the count points to, and sums of counts are compared with 0.
+        # Step 4. Counts: a predicate is read at the position numbered by the count; sums of counts are compared with 0.
         case logic.Predicate(number=logic.LeftCount() | logic.RightCount() as count):
             predicate = position(PositionPredicate(formula.name, formula.parameters))
             return rounded(name, heads.at_count(name, count, known[count.of], predicate))

@@ -1,4 +1,4 @@
-"""A walk through one position of a formula, and what its heads saw: deciders, neighbours, counts."""
+"""Guided tour of one position of a formula, and explanations of its heads."""
 
 from __future__ import annotations
 
@@ -16,38 +16,39 @@ _SYMBOLS = Guide(
 _NEIGHBOURS = Guide(
     "Previous and next",
     "The nearest even and the nearest odd position are found, and of these the one that is not here "
-    "(Theorems 12 and 13). Nearness is a small term of the score that (-1)^i overrules (Lemma 8).",
+    "(Theorems 12 and 13 of Yang et al. 2024). Nearness is a small term of the score that (-1)^i overrules (Lemma 8).",
     ("(-1)^i", "first", "prev …"),
 )
 _WITNESS = Guide(
-    "Who decides since and until?",
-    "The nearest position where the one side fails or the other holds says which it was (Theorems 15 and 16): "
-    "the head finds it (Lemma 8) and retrieves the truth value there.",
+    "Which position decides since and until?",
+    "The nearest position where the left side fails or the right side holds (Theorems 15 and 16 of Yang et al. 2024): "
+    "the head finds it (Lemma 8) and retrieves the truth value of the right side there.",
     ("decides …", "i/(n+1)"),
 )
 _COUNTS = Guide(
     "How many?",
-    "Uniform attention gives the share of the positions that count, c/(i+1). A lookup among the positions finds c "
-    "(Theorems 20 and 21, Lemma 7), and comparisons of counts are units.",
-    ("share of …", "counted in …", "#…"),
+    "Uniform attention gives the fraction of positions that count, c/(i+1). A lookup among the positions recovers c "
+    "(Theorems 20 and 21, Lemma 7 of Yang et al. 2024), and comparisons of counts are units.",
+    ("mean of …", "counted in …", "#…"),
 )
 _ROUNDING = Guide(
     "Round it",
-    "Softmax may be off by 1/4 at the stated scale (Lemma 6); two units behind the head give the right bit "
-    "(Lemma 9). With hard attention nothing changes.",
+    "Softmax may be off by 1/4 at the stated scale (Lemma 6 of Yang et al. 2024); two units after "
+    "the head give the right bit (Lemma 9). With hard attention nothing changes.",
     ("Q_…", "prev …"),
 )
 PROPOSITION_11 = Guide(
     "Where am I?",
     "The mean of (-1)^j is ±1 where a position sees only itself, and at most 1/3 elsewhere: that marks the first and "
-    "the last position, and the mean of the mark is 1/i and 1/(n-i+1) (Proposition 11).",
-    ("signs …", "start by …", "last…", "1/(i+1)", "1/(n-i+1)"),
+    "the last position, and the mean of the mark is 1/i and 1/(n-i+1) (Proposition 11 of "
+    "Yang et al. 2024).",
+    ("parity mean …", "start from …", "last…", "1/(i+1)", "1/(n-i+1)"),
 )
 _UNIQUE = Guide(
-    "Who is nearest?",
-    "The rightmost of the best positions before, or the leftmost of those behind: masked unique-hard attention needs "
-    "no position features (section 4.3). The previous position is the rightmost of all before.",
-    ("decides …", "prev …", "next …", "some …"),
+    "Which position is nearest?",
+    "The rightmost of the best positions before, or the leftmost of those after: masked unique-hard attention needs "
+    "no position features (section 4.3 of Yang et al. 2024). The previous position is the rightmost of all before.",
+    ("decides …", "prev …", "next …", "has …"),
 )
 GUIDE = (_SYMBOLS, _NEIGHBOURS, _WITNESS, _COUNTS, _ROUNDING)
 WITHOUT_COUNTS = (_SYMBOLS, _NEIGHBOURS, _WITNESS, _ROUNDING)
@@ -55,9 +56,9 @@ UNIQUE_HARD = (_SYMBOLS, _UNIQUE, _ROUNDING)
 
 
 def tell(codec: TemporalCodec, sight: Sight) -> str | None:
-    """What a head of the theorems found out; None of one that it has no words for."""
+    """Explains what a head retrieved; None if there is no explanation."""
     name, chosen = sight.name, sight.chosen
-    if name.startswith("share of "):
+    if name.startswith("mean of "):
         return _share(sight)
     if not chosen:
         return None
@@ -84,7 +85,7 @@ def tell(codec: TemporalCodec, sight: Sight) -> str | None:
 
 
 def _share(sight: Sight) -> str | None:
-    """A count, from its share of the positions."""
+    """Explains a count, given its mean over the visible positions."""
     share = sight.added.get(sight.name)
     if share is None:
         return None

@@ -1,4 +1,4 @@
-"""How words are put to a transformer for temporal logic, and how its answers are read."""
+"""Codec of temporal logic: prompts from words, and truth values from outputs."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from softmachine.theorems.shared.recogniser import StartedCodec
 
 @dataclass(frozen=True)
 class TemporalCodec(StartedCodec[Specification]):
-    """A start token, then the word; the answer at each position is whether the formula holds there.
+    """Codec with prompt "start token, word"; the output at each position is whether the formula holds there.
 
     Args:
         source: The formula and its alphabet.
-        told_length: Whether the model is told the length of the word, as encoders are.
+        told_length: Whether the model is given the length of the word, as encoders are.
     """
 
     told_length: bool = True
@@ -31,9 +31,9 @@ class TemporalCodec(StartedCodec[Specification]):
 
     def prompts_together(self, words: Sequence[tuple[str, ...]]) -> list[Prompt]:
         if not frozenset(self.alphabet).issuperset(chain.from_iterable(words)):
-            return super().prompts_together(words)  # which says of the first that is wrong what is
-        start, told = self.start, self.told_length
-        return [Prompt((start, *word), len(word) if told else None) for word in words]
+            return super().prompts_together(words)  # raises the error of the first invalid word
+        start, gives_length = self.start, self.told_length
+        return [Prompt((start, *word), len(word) if gives_length else None) for word in words]
 
     def interface(self) -> Interface:
         return Interface(
@@ -44,17 +44,17 @@ class TemporalCodec(StartedCodec[Specification]):
         )
 
     def expected(self, word: Word, max_steps: int) -> Iterator[str | None]:
-        """The truth value at every position; nobody cares for the start token's."""
+        """The truth value at every position; None at the start token, whose output is unconstrained."""
         yield from self.expected_together([self.source.word(word)], max_steps)[0]
 
     def expected_together(self, words: Sequence[tuple[str, ...]], max_steps: int) -> list[Sequence[str | None]]:
         truth = swept_together(self.source, words)
-        said = np.full((len(words), 1 + truth.shape[1]), None, dtype=object)
-        said[:, 1:] = np.array(["false", "true"], dtype=object)[truth.astype(np.intp)]
-        return list(map(tuple, said.tolist()))
+        outputs = np.full((len(words), 1 + truth.shape[1]), None, dtype=object)
+        outputs[:, 1:] = np.array(["false", "true"], dtype=object)[truth.astype(np.intp)]
+        return list(map(tuple, outputs.tolist()))
 
     def scene(self, word: Word, shown: Stretch) -> Scene:
-        """The word with the values of all subformulas under it."""
+        """The word, with the truth values of all subformulas below it."""
         values = sweeps(self.source, [self.source.word(word)])
         rows = [(formula_text(part, unicode=True), [None, *row[0].tolist()]) for part, row in values.items()]
         return Scene(self.lines, picture=Rows(first=shown.first, word=shown.tokens, rows=rows))

@@ -1,21 +1,21 @@
-"""Temporal logic with counting in a transformer that knows nothing of positions: hard attention and layer norm.
+"""Temporal logic with counting in a transformer without position features: hard attention and layer norm.
 
 A member of the fully uniform families of Figure 1 of "Revisiting Padded Transformer Expressivity", which cites Merrill
-and Sabharwal: weights, position encoding and temperature are the same at every length, and the precision only has to be
-enough to tell scores apart. Layer norm applies to parts of the vector (footnote 11 there), in feed-forward networks.
+and Sabharwal: weights, position encoding and temperature are the same at every length, and the precision only has to
+suffice to distinguish scores. Layer norm applies to parts of the vector (footnote 11 there), in feed-forward networks.
 Departures from that paper: hidden units are normalised where (11e) normalises the output; attention has no layer norm
-around it as in (11d); and the stabilizer ε of section B.3 is 0, since with ε > 0 the norm of (x, -x) is no sign and the
-layer-norm hash depends on more than a ratio. Previous, next, since and until are masked unique-hard heads (section 4.3
-of "Simulating Hard Attention Using Soft Attention"). Of counts:
+around it as in (11d); and the stabilizer ε of section B.3 is 0, since with ε > 0 the norm of (x, -x) is not a sign and
+the layer-norm hash depends on more than a ratio. Previous, next, since and until are masked unique-hard heads (section
+4.3 of "Simulating Hard Attention Using Soft Attention"). Counts:
 
-- Uniform attention gives c/(i+1), and of the start token 1/(i+1); looking ahead, c/(n-i+1) and 1/(n-i+1).
+- Uniform attention gives c/(i+1), and for the start token 1/(i+1); with the anticausal mask, c/(n-i+1) and 1/(n-i+1).
 - A comparison of counts is the sign of one number, T/(i+1) shifted by half a unit, and the sign is the layer norm of
-  that number and its negative. Counts of both directions in one comparison have no common unit: they are refused.
-- A predicate of a count is read at the position of that number, which the layer-norm hash finds: φ(c/(i+1), 1/(i+1)) is
+  that number and its negative. Counts of both directions in one comparison have no common unit and are rejected.
+- A predicate of a count is read at the position of that number, found by the layer-norm hash: φ(c/(i+1), 1/(i+1)) is
   φ(c, 1), and position j has φ(j/(j+1), 1/(j+1)).
 
-Needs: no position features but the formula's own predicates; layer norm. Exact arithmetic has comparisons, whose norms
-are ±1; hashes are irrational, and need float64 or balls.
+Needs: no position features but the formula's own predicates; layer norm. Exact arithmetic supports comparisons, whose
+norms are ±1; hashes are irrational and need float64 or interval arithmetic.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class NormedHeads(UniqueHeads):
     """Masked unique-hard attention, and counts by uniform attention and layer norm."""
 
     def at_count(self, name: str, count: logic.Count, of: Signal, read: Signal) -> Signal:
-        """What ``read`` is at the position whose number is a count, by the layer-norm hash."""
+        """``read`` at the position whose number is the count, found by the layer-norm hash."""
         share, per = self._share(name, count, of), self._per(count)
         place_per = self._per(logic.LeftCount(count.of))
         seen = Mask.CAUSAL if isinstance(count, logic.LeftCount) else Mask.ALL
@@ -57,7 +57,7 @@ class NormedHeads(UniqueHeads):
     def comparison(
         self, name: str, difference: Linear[logic.Count], relation: Relation, known: Mapping[Formula, Signal]
     ) -> Signal:
-        """Whether a sum of counts compares so with 0: the sign of its share, by layer norm of a pair."""
+        """Whether a sum of counts is in the relation to 0: the sign of its mean, by layer norm of (x, -x)."""
         unit = self._per(difference.terms[0][1]) if difference.terms else constant(1)
         total = difference.constant * unit
         for factor, count in difference.terms:
@@ -67,24 +67,24 @@ class NormedHeads(UniqueHeads):
         return named(name, by_signs(relation, above, below, constant(1)).known(BIT))
 
     def _positive(self, name: str, number: Signal) -> Signal:
-        """Whether a number that is not 0 is positive."""
+        """Whether a nonzero number is positive."""
         return named(name, (HALF * (1 + norm(f"{name}: sign", number))).known(BIT))
 
     def _share(self, name: str, count: logic.Count, of: Signal) -> Signal:
-        """A count, over the number of positions that are seen."""
+        """A count divided by the number of visible positions."""
         if isinstance(count, logic.LeftCount):
-            return attend(f"share of {name}", value=gate(f"counted in {name}", of, off=self.start), mask=Mask.CAUSAL)
-        return attend(f"share of {name}", value=of, mask=Mask.ANTICAUSAL)
+            return attend(f"mean of {name}", value=gate(f"counted in {name}", of, off=self.start), mask=Mask.CAUSAL)
+        return attend(f"mean of {name}", value=of, mask=Mask.ANTICAUSAL)
 
     def _per(self, count: logic.Count) -> Signal:
-        """1 over the number of positions that are seen: the share of the one at the end."""
+        """1 over the number of visible positions: the mean of a bit that is 1 at exactly one of them."""
         if isinstance(count, logic.LeftCount):
             return attend("1/(i+1)", value=self.start, mask=Mask.CAUSAL)
         return attend("1/(n-i+1)", value=self.last, mask=Mask.ANTICAUSAL)
 
 
 def signals(specification: Specification) -> Program:
-    """A transformer that says at every position whether the formula holds there.
+    """A transformer that outputs at every position whether the formula holds there.
 
     Raises:
         ConstructionError: If a comparison has counts of both directions.
@@ -103,7 +103,7 @@ def _require_one_direction(formula: Formula) -> None:
 THEOREMS = (
     positionless(
         "temporal-layer-norm",
-        "fully uniform: temporal logic with counting by hard attention and layer norm, no position features",
+        "fully uniform: temporal logic with counting by hard attention and layer norm, without position features",
         "Revisiting Padded Transformer Expressivity, Figure 1 (†), layer norm without ε; Merrill and Sabharwal 2025",
         Needs("no position features but the formula's own predicates", also="layer norm"),
         Cost({}, {"heads": HEADS + COUNTS + PREDICATES + 2, "layers": LAYERS, "width": WIDTH}),
@@ -111,8 +111,8 @@ THEOREMS = (
         steps=(
             "Symbols are looked up from the token; Boolean operators are units of a feed-forward layer.",
             "previous, next, since and until are masked unique-hard heads.",
-            "A comparison of counts is the sign of a mean, which is a layer norm of the pair (x, -x).",
-            "A predicate of a count is read at the position that the layer-norm hash finds.",
+            "A comparison of counts is the sign of a mean, computed by layer norm of the pair (x, -x).",
+            "A predicate of a count is read at the position found by the layer-norm hash.",
         ),
         rank=10,
     ),

@@ -1,1 +1,1 @@
-"""Temporal logic with the position encodings of the corollaries, and nothing more."""
+"""Temporal logic with exactly the position encodings of the corollaries of Yang et al. 2024."""

@@ -1,13 +1,13 @@
-"""Linear temporal logic in a transformer, by masked unique-hard attention, with no position features at all.
+"""Linear temporal logic in a transformer, by masked unique-hard attention, without position features.
 
 Section 4.3 of "Simulating Hard Attention Using Soft Attention", after Yang, Chiang and Angluin, "Masked hard-attention
-transformers recognize exactly the star-free languages": a head that takes the rightmost of the best keys before a
-position, or the leftmost of those behind it, needs no term for nearness. The previous position is the rightmost of all
-that are strictly before.
+transformers recognize exactly the star-free languages": a head that attends to the rightmost of the best keys before a
+position, or to the leftmost of those after it, needs no term for nearness. The previous position is the rightmost of
+all that are strictly before.
 
-Needs: nothing of positions but the masks, and the predicates of the formula.
-Softmax takes the place of its heads with a term that breaks ties, which certificates give them (Lemma 8): that is
-Corollary 17, and Corollary 18 if only the past is seen.
+Needs: no position features but the predicates of the formula; strict masks.
+Certificates replace these heads by softmax heads with a term that breaks ties (Lemma 8 of Yang et al. 2024): that is
+Corollary 17, and Corollary 18 if formulas refer to the past only.
 """
 
 from __future__ import annotations
@@ -35,32 +35,32 @@ from softmachine.transformer.attention import LEFTMOST_HARD, RIGHTMOST_HARD, Mas
 
 @dataclass(frozen=True)
 class UniqueHeads:
-    """Leftmost- and rightmost-hard attention behind masks.
+    """Masked leftmost- and rightmost-hard attention.
 
     Args:
-        start: A bit: whether this is the start token.
+        start: A bit: 1 at the start token.
     """
 
     start: Signal
 
     @property
     def first(self) -> Signal:
-        """Whether this is position 1: nothing but the start token is before it."""
-        return ~self._strictly("some before", ~self.start, Mask.PAST)
+        """A bit: 1 at position 1, which has only the start token before it."""
+        return ~self._strictly("has previous symbol", ~self.start, Mask.PAST)
 
     @property
     def last(self) -> Signal:
-        """Whether this is position n: it sees nothing behind it, and gets 0."""
-        return ~self._strictly("some behind", ~self.start, Mask.FUTURE)
+        """A bit: 1 at position n, which sees no later position, so that its head returns 0."""
+        return ~self._strictly("has next symbol", ~self.start, Mask.FUTURE)
 
     def neighbour(self, name: str, of: Signal, mask: Mask) -> Signal:
-        """Previous: the rightmost of all positions before; next: the leftmost of all behind."""
+        """Previous: the rightmost of all earlier positions; next: the leftmost of all later ones."""
         if mask is Mask.CAUSAL:
             return self._strictly(name, gate(f"{name}: not at the start", of, off=self.start), Mask.PAST)
         return self._strictly(name, of, Mask.FUTURE)
 
     def witness(self, name: str, holding: Signal, reached: Signal, mask: Mask) -> Signal:
-        """Since and until: the nearest position with ¬φ or ψ decides; if there is none, this one, where ψ fails."""
+        """Since and until: ψ at the nearest position with ¬φ or ψ; if there is none, at this one, where ψ fails."""
         decider = any_of(f"decides {name}", ~holding, reached)
         key = gate(f"{name}: not at the start", decider, off=self.start)
         weighting = RIGHTMOST_HARD if mask is Mask.CAUSAL else LEFTMOST_HARD
@@ -68,32 +68,32 @@ class UniqueHeads:
         return rounded(f"{name} rounded", found)
 
     def at_count(self, name: str, count: logic.Count, of: Signal, read: Signal) -> Signal:
-        """Never asked for: :func:`_require_no_count` refuses counts."""
+        """Unreachable: counts are rejected before heads are built."""
         raise NotImplementedError
 
     def comparison(
         self, name: str, difference: Linear[logic.Count], relation: Relation, known: Mapping[Formula, Signal]
     ) -> Signal:
-        """Never asked for, either."""
+        """Unreachable, likewise."""
         raise NotImplementedError
 
     def _strictly(self, name: str, read: Signal, mask: Mask) -> Signal:
-        """What ``read`` is at the nearest position strictly before or behind; 0 if there is none."""
+        """``read`` at the nearest position strictly before or after; 0 if there is none."""
         weighting = RIGHTMOST_HARD if mask is Mask.PAST else LEFTMOST_HARD
         return rounded(f"{name} rounded", attend(name, value=read, mask=mask, weighting=weighting))
 
 
 def signals(specification: Specification) -> Program:
-    """A transformer that says at every position whether the formula holds there.
+    """A transformer that outputs at every position whether the formula holds there.
 
     Raises:
-        ConstructionError: If the formula counts.
+        ConstructionError: If the formula contains counts.
     """
     return program_of(specification, UniqueHeads, _require_no_count)
 
 
 def _require_no_count(formula: Formula) -> None:
-    """Complain of counts: what unique-hard attention recognises is in AC⁰, and counting is not."""
+    """Raise ConstructionError for counts: unique-hard attention recognises only languages in AC⁰."""
     if isinstance(formula, logic.Comparison) or (
         isinstance(formula, logic.Predicate) and not isinstance(formula.number, logic.Position)
     ):
@@ -113,7 +113,7 @@ positionless = partial(
     encoding=paper_name,
     features=(PositionPredicate,),
 )
-"""A theorem of unique-hard attention, which has no position features but the formula's own predicates."""
+"""Makes a theorem about unique-hard attention without position features but the formula's own predicates."""
 
 HEADS = WITNESSES + NEIGHBOURS + ENDS
 LAYERS = 3 * DEPTH + POINTWISE
@@ -121,16 +121,16 @@ LAYERS = 3 * DEPTH + POINTWISE
 THEOREMS = (
     positionless(
         "unique-hard",
-        "section 4.3: linear temporal logic by masked unique-hard attention, no position features",
+        "section 4.3 of Yang et al. 2024: linear temporal logic by masked unique-hard attention, no position features",
         f"{PAPER}, section 4.3; Masked hard-attention transformers recognize exactly the star-free languages",
         Needs("no position features but the formula's own predicates", also="no counts"),
         Cost({}, {"heads": HEADS, "layers": LAYERS, "width": WIDTH}),
         signals=lambda codec, _: signals(codec.source),
         steps=(
             "Symbols are looked up from the token; Boolean operators are units of a feed-forward layer.",
-            "previous is the rightmost of all positions before, next the leftmost of all behind.",
-            "since and until: the nearest position where the one holds or the other does not says which it was.",
-            "For softmax, a term of the scores breaks ties (Lemma 8), and truth values are rounded (Lemma 9).",
+            "previous is the rightmost of all earlier positions, next the leftmost of all later ones.",
+            "φ since ψ, φ until ψ: a head finds the nearest position where φ fails or ψ holds, and retrieves ψ there.",
+            "For softmax, a score term breaks ties, and truth values are rounded (Lemmas 8, 9 of Yang et al. 2024).",
         ),
         rank=9,
     ),
