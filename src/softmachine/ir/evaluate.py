@@ -119,7 +119,7 @@ class _Evaluation:
         gap = node.gap.at(i, self.length) if isinstance(node.gap, Feature) else node.gap
         if gap is not None and others and best - max(others) < gap:
             raise ConstructionError(
-                f"head {node.name!r} at position {i}: the score gap is {best - max(others)}, less than the declared {gap}"
+                f"head {node.name!r} at position {i}: the gap is {best - max(others)}, less than the declared {gap}"
             )
         self.check_fall(node, i, scores, winners, gap)
         match node.weighting.choice:

@@ -102,7 +102,7 @@ def combination(terms: Iterable[tuple[Fraction, Kind]], constant: Fraction) -> K
 
 
 def _accumulate(total: list[Fraction | int], bound: Bound, factor: Fraction | int) -> None:
-    """Add a multiple of one polynomial to another, in place and in integers: compilation spends much of its time here."""
+    """Add a multiple of one polynomial to another, in place and in integers (a hot spot of compilation)."""
     total += [0] * (len(bound.numbers) - len(total))
     for k, coefficient in enumerate(bound.numbers):
         if coefficient:

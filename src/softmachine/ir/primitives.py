@@ -75,8 +75,8 @@ class Attention(Node):
     """The output of one attention head.
 
     The author declares, and the exact interpreter checks: ``gap``, by which the maximal score exceeds every other score
-    at least; ``fall``, how the other scores decay; ``single``, that keys tied for the maximum have equal values, so that
-    the average is one of them.
+    at least; ``fall``, how the other scores decay; ``single``, that keys tied for the maximum have equal values, so
+    that the average is one of them.
     """
 
     query: tuple[Affine, ...]
@@ -206,8 +206,8 @@ def attend(
 ) -> Signal:
     """The value at the keys with the highest score, query · key + bias(key position, query position).
 
-    Without query and key, attention is uniform and the result is the mean over the visible positions. ``gap``, ``single``
-    and ``fall`` declare properties of the scores and of the values at tied keys, see :class:`Attention`.
+    Without query and key, attention is uniform and the result is the mean over the visible positions. ``gap``,
+    ``single`` and ``fall`` declare properties of the scores and of the values at tied keys, see :class:`Attention`.
     """
     queries, keys = (query.forms if query else ()), (key.forms if key else ())
     if len(queries) != len(keys):

@@ -23,7 +23,8 @@ class Program:
         vocabulary: The input tokens.
         outputs: The labels of the logits: next tokens for a decoder, answers for an encoder.
         logits: One number for each output; the argmax is the prediction.
-        margin: With hard attention, the largest logit exceeds the others by at least this much wherever the output counts.
+        margin: With hard attention, the largest logit exceeds the others by at least this much wherever the output
+            counts.
         narrow: Whether coordinates may be reused, which makes the residual stream narrower; units clear a coordinate
             before it is reused.
         spare: The part of the error tolerance of rounding gadgets that is reserved for rounding in low precision.

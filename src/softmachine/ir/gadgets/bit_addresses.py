@@ -3,10 +3,10 @@
 The paper is "Revisiting Padded Transformer Expressivity".
 
 **Signed bits** (Lemma B.3). The query is c·(s₁, 1, s₂, 1, …), the key (k₁, -1, k₂, -1, …): the score is 0 if the
-addresses are equal, at most -2c if they differ, and at most -2c if the key has no address (at least two bits). Signs and
-ones alternate, because partial sums saturate in fixed point: with all the +c first, the score of a match would not be 0.
-c = 2 suffices for every F_b with b ≥ 2: in F_2, -2c saturates to -15/4, still 7/4 below a match that loses c for another
-reason. Scores are integers, so that floats compute them exactly.
+addresses are equal, at most -2c if they differ, and at most -2c if the key has no address (at least two bits). Signs
+and ones alternate, because partial sums saturate in fixed point: with all the +c first, the score of a match would not
+be 0. c = 2 suffices for every F_b with b ≥ 2: in F_2, -2c saturates to -15/4, still 7/4 below a match that loses c for
+another reason. Scores are integers, so that floats compute them exactly.
 
 **Unit vectors** (Corollary B.1, Lemma B.5). The query is S·(μ(t), -1), the key (μ(k), 1). Distinct addresses up to N
 differ by 1/(8N³) in score, so S and the precision b grow with N; if S is too small, some N fails in every precision b.
@@ -133,13 +133,13 @@ def _least_gap(addresses: int, bits: int, soft: bool, positions: int, *, near: b
     exactly_needed = floor(needed * (1 << 2 * bits))
     rounded_needed = floor((needed + reserve) * (1 << bits))
     least: int | None = None
-    for target, wanted in enumerate(vectors):
-        own, own_rounded = scale * _dot(wanted, wanted), _rounded_dot(wanted, wanted, scale, bits)
+    for target, vector in enumerate(vectors):
+        own, own_rounded = scale * _dot(vector, vector), _rounded_dot(vector, vector, scale, bits)
         for other in (target - 1, target + 1) if near else range(addresses):
             if other == target or not 0 <= other < addresses:
                 continue
-            exact = own - scale * _dot(wanted, vectors[other])
-            rounded = own_rounded - _rounded_dot(wanted, vectors[other], scale, bits)
+            exact = own - scale * _dot(vector, vectors[other])
+            rounded = own_rounded - _rounded_dot(vector, vectors[other], scale, bits)
             if exact <= exactly_needed or rounded <= rounded_needed:
                 return None
             least = exact if least is None else min(least, exact)

@@ -61,8 +61,8 @@ def by_signs(relation: str, at_least: Signal, at_most: Signal, one: Signal) -> S
 def where_zero(name: str, bits: Signal, number: Signal) -> Signal:
     """Bits where an integer is 0, else 0: ReLU(b - d) + ReLU(b + d) - ReLU(d) - ReLU(-d) - b.
 
-    Assumes bits and an integer d; returns bits. One layer, whereas a comparison followed by a conjunction takes two. Two
-    units per bit, plus two.
+    Assumes bits and an integer d; returns bits. One layer, whereas a comparison followed by a conjunction takes two.
+    Two units per bit, plus two.
     """
     bits.require_bits(f"where_zero {name!r}")
     number.require_integers(f"where_zero {name!r}")

@@ -31,7 +31,7 @@ def here() -> Squared:
 
 
 def mean(name: str, value: Signal, mask: Mask = Mask.CAUSAL) -> Signal:
-    """The mean over the visible positions, by uniform attention; for integers and a causal mask, an integer over i+1."""
+    """The mean over the visible positions, by uniform attention; for integers and a causal mask, integers over i+1."""
     return attend(name, value=value, mask=mask)
 
 

@@ -29,7 +29,7 @@ class Row:
 
 
 def table(name: str, labels: Sequence[str], rows: Sequence[Row]) -> Signal:
-    """One bit per label: 1 where a row that outputs it applies. Assumes that at most one row applies. One unit per row."""
+    """One bit per label: 1 where a row with that output applies. Assumes at most one row applies. One unit per row."""
     _require(f"table {name!r}", [label for row in rows for label in row.outputs], labels)
     units = [all_of(f"{name}: {row.name}", *row.conditions).forms[0] for row in rows]
     forms = {label: [unit for unit, row in zip(units, rows, strict=True) if label in row.outputs] for label in labels}

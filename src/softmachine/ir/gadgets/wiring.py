@@ -20,7 +20,7 @@ def flag(name: str, table: Sequence[int]) -> Signal:
 
 
 def address_width(addresses: int) -> int:
-    """Return the number of signed bits that distinguish the addresses from each other and from no address: at least 2."""
+    """Return the number of signed bits that distinguish the addresses, also from no address: at least 2."""
     return max(2, ceil_log2(addresses))
 
 
