@@ -26,7 +26,11 @@ PREFERRED = {
 
 
 def _objection(theorem: Theorem) -> str:
-    return "" if theorem.api == API else f"it was written for version {theorem.api} of the interface; this is version {API}"
+    return (
+        ""
+        if theorem.api == API
+        else f"it was written for version {theorem.api} of the interface; this is version {API}"
+    )
 
 
 _SHELF = Shelf(

@@ -202,14 +202,14 @@ class Codec(ABC, Generic[S_co]):
     def following(self, word: Word, said: Sequence[str]) -> Iterator[Sequence[str | None]]:
         """Yield the expected output in chunks, at least up to the first difference from the given output.
 
-        A codec may derive the expected tokens from the given ones, which are correct up to the first difference, instead
-        of running the interpreter step by step.
+        A codec may derive the expected tokens from the given ones, which are correct up to the first difference,
+        instead of running the interpreter step by step.
         """
         return self.expected_pieces(word, len(said))
 
     @abstractmethod
     def positions(self, word: Word, max_steps: int) -> int:
-        """Return the largest n of a run on a word in at most ``max_steps`` steps: the length of the input or context."""
+        """Return the largest n of a run of at most ``max_steps`` steps: the length of the input, or of the context."""
 
     def fits(self, word: Word, length: int, max_steps: int) -> bool:
         """Whether a run of at most ``max_steps`` steps on a word stays within a length.

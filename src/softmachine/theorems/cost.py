@@ -72,7 +72,7 @@ def let(symbol: str, term: Expression) -> Expression:
 def apply(
     template: str, function: Callable[..., int], *terms: Term, inside: int = SUM, binding: int = ATOM
 ) -> Expression:
-    """Apply a function to terms; the template has a field per term, parenthesised if it binds weaker than ``inside``."""
+    """Apply a function to terms; template fields are parenthesised if the term binds weaker than ``inside``."""
     found = [_constant(term) if isinstance(term, int) else term for term in terms]
     texts = [each.text if each.binding >= inside else f"({each.text})" for each in found]
     where = {symbol: meaning for each in found for symbol, meaning in each.where.items()}

@@ -15,7 +15,7 @@ from softmachine.transformer.sight import Sight, told
 GUIDE = (
     Guide(
         "What does the token contain?",
-        "Step 1 of Theorem 8.2 (Chiang). A token is (q, b, m): the state after a step, the symbol it wrote, the move of "
+        "Step 1 of Theorem 8.2 (Chiang). A token is (q, b, m): the state after a step, the written symbol, the move of "
         "the head. The embedding unpacks it, one-hot. Input symbols and BOS contain none of these.",
         ("state", "wrote…", "input", "BOS"),
     ),

@@ -1,4 +1,4 @@
-"""Turing machines by average-hard attention: Theorem 8.2 of Chiang's lecture notes on transformers and formal languages.
+"""Turing machines by average-hard attention: Theorem 8.2 of Chiang's notes on transformers and formal languages.
 
 Theorem 8.2. For every Turing machine M there is a decoder that, prompted with w and BOS, emits one token per step of M
 and then the verdict of M on w: ACC, REJ or HALT; if M does not halt, neither does the decoder.
@@ -85,7 +85,7 @@ def written_symbol(tokens: Vocabulary[M], machine: TuringMachine, tape: int) -> 
 
 
 def located(machine: TuringMachine, what: str, tape: int, share: Signal, read: Signal = NOTHING) -> Located:
-    """Recover the number of a cell from its quotient by i+1; (8.13) of the notes needs a product, which no layer has."""
+    """Recover the number h of a cell from h/(i+1); (8.13) of the notes needs a product, which no layer computes."""
     name, quantity = on_tape(machine, what, tape), on_tape(machine, f"{what} position", tape)
     negative = machine.tape is Tape.TWO_WAY
     return locate(name, named(f"{name}/(i+1)", share), read, negative=negative, quantity=quantity)

@@ -20,7 +20,7 @@ from softmachine.theorems.shared.turing_tokens import Begin, Given
 
 
 def differing(digits: Signal) -> Iterator[Signal]:
-    """Query that lowers the score by 2 per digit in which an address (see :func:`own`) differs; matching terms are 0."""
+    """Query that lowers the score by 2 for each digit in which an address (see :func:`own`) differs."""
     for k in range(len(digits)):
         yield stack(-2 * ~digits[k], -2 * digits[k])
 
@@ -66,8 +66,9 @@ def next_token(
 ) -> dict[str, Signal]:
     """The logits; the largest exceeds the others by at least 1.
 
-    An action has logit 2 if all of its parts are next (and, if tokens contain cells, the heads are on these cells modulo
-    M), else at most 0. A verdict has logit 1 in its states, so that it is the largest exactly if no rule applies.
+    An action has logit 2 if all of its parts are next (and, if tokens contain cells, the heads are on these cells
+    modulo M), else at most 0. A verdict has logit 1 in its states, so that it is the largest exactly if no rule
+    applies.
     """
     following = next_of(list(rule_rows(codec.machine, state, symbol, at_end)))
     logits: dict[str, Signal] = {}
