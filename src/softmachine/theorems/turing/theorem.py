@@ -42,26 +42,26 @@ _theorem = partial(
 THEOREMS = (
     _theorem(
         "turing-counter",
-        "Turing machines on sorted words, as counter machines in C-RASP (Theorem 3.3, same paper as crasp)",
+        "Turing machines on sorted words, as counter machines in C-RASP with chain of thought",
         "Softmax Transformers are Turing-Complete, Theorem 3.3",
         codec=lambda machine, _: CountingCodec(machine),
         steps=(
             "The halves of the tape to the left and to the right of the head are numbers, stored in counters.",
             "A step of the machine multiplies one of them and divides the other: loops of a counter machine.",
             "The symbols of the input are sorted, so that their counts determine it.",
-            "The counter machine becomes C-RASP with chain of thought (Lemma 3.5), and a decoder (Proposition 2.1).",
+            "The counter machine becomes C-RASP with chain of thought (Lemma 3.5 of the same paper), and a decoder.",
         ),
         rank=8,
     ),
     _theorem(
         "turing-relative",
-        "Turing machines on all words, encoded as numbers (Theorem 4.3, same paper as crasp); very short words",
+        "Turing machines on all words, encoded as numbers of size 2^|w|, as counter machines in C-RASP",
         "Softmax Transformers are Turing-Complete, Theorem 4.3",
         codec=lambda machine, _: CountingCodec(machine, relative=True),
         steps=(
             "The relation R lets a position count the positions whose distance encodes a bit of the word.",
             "So a first chain of thought encodes the word as a number, in unary.",
-            "The rest is Theorem 3.3.",
+            "The rest is the theorem for sorted words.",
         ),
         rank=9,
     ),
