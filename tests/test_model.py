@@ -83,7 +83,7 @@ def test_a_theorem_of_ones_own_is_taken_as_it_is() -> None:
     model = sm.compile(machine(), own)
     assert model.theorem is own
     assert sm.run(model, "11").output == "100"
-    with pytest.raises(ConstructionError, match="has no soft attention of its own"):
+    with pytest.raises(ConstructionError, match="does not define soft attention"):
         own.attention("soft")
 
 

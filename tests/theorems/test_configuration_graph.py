@@ -100,7 +100,7 @@ def test_machines_that_write_or_leave_are_refused() -> None:
     with pytest.raises(ConstructionError, match="only reads: the rule"):
         api.compile("increment", "configuration-graph", length=1)
     runaway = machine("blank: ' '\nstart state: q\ntable:\n  q: {' ': R, a: R, b: {R: accept}}\n  accept:")
-    with pytest.raises(ConstructionError, match="further from its input than one cell: to cell 2"):
+    with pytest.raises(ConstructionError, match="more than one cell beyond its input: cell 2"):
         Configurations(runaway, 1)
 
 

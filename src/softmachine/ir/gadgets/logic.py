@@ -65,7 +65,7 @@ def gate(name: str, signal: Signal, *, off: Signal) -> Signal:
     off.require_integers(f"gate {name!r}")
     for kind in off.kinds:
         if not Bound.of(0).surely_at_most(kind.low):
-            raise ConstructionError(f"gate {name!r} takes a nonnegative ``off``, but one component is {kind}")
+            raise ConstructionError(f"gate {name!r} takes a nonnegative off signal, but one component is {kind}")
     shifted = stack(*(unit[k] - off.total for k in range(len(unit))))
     kept = relu(name, shifted.labelled(unit.labels) if unit.labels else shifted)
     return Signal(

@@ -110,8 +110,8 @@ def unit_signals(layout: Layout, *, soft: bool) -> Program:
     is_argument, is_not = _is_argument(layout), flag("is NOT", layout.gates(GateKind.NOT))
     steepness = 1 << features.ceil_log2(4 * max((len(gate.inputs) for gate in layout.circuit.gates), default=1))
 
-    def found(name: str, wanted: Signal, held: Signal, value: Signal) -> Signal:
-        query, key = numbers.scale * stack(wanted, constant(-1)), stack(held, constant(1))
+    def found(name: str, address: Signal, held: Signal, value: Signal) -> Signal:
+        query, key = numbers.scale * stack(address, constant(-1)), stack(held, constant(1))
         return attend(name, query=query, key=key, value=value, mask=Mask.ALL, weighting=weighting, gap=numbers.gap)
 
     def above(name: str, share: Signal, limit: Signal) -> Signal:
