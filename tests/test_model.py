@@ -72,7 +72,7 @@ def test_theorems_are_found_by_name_and_by_source() -> None:
 
 
 def test_a_theorem_that_does_not_apply_is_refused_with_those_that_do() -> None:
-    with pytest.raises(ConstructionError, match=r"(?s)for TuringMachine.*chapter-8"):
+    with pytest.raises(ConstructionError, match=r"(?s)applies to TuringMachine.*chapter-8"):
         theorem_for(machine(), "srasp")
 
 

@@ -160,7 +160,7 @@ def test_rounded_gives_the_bit_of_a_number_within_a_quarter_of_it(bit: int, erro
 
 
 def test_rounded_promises_a_bit_and_the_promise_is_checked() -> None:
-    with pytest.raises(ConstructionError, match="bit is 1/2 at position 0; its declared range is bit"):
+    with pytest.raises(ConstructionError, match="bit is 1/2 at position 0, outside its declared range: bit"):
         evaluate(rounded("bit", constant(Fraction(1, 2))), [START])
 
 
@@ -365,7 +365,7 @@ def test_a_table_sets_the_outputs_of_the_row_that_applies() -> None:
 
 def test_a_table_in_which_two_rows_apply_breaks_its_promise() -> None:
     rows = [Row("one", (FIRST,), ("x",)), Row("two", (SECOND,), ("x",))]
-    with pytest.raises(ConstructionError, match=r"next\[x\] is 2 at position 0; its declared range is bit"):
+    with pytest.raises(ConstructionError, match=r"next\[x\] is 2 at position 0, outside its declared range: bit"):
         evaluate(table("next", ("x",), rows), ["11"])
 
 

@@ -107,7 +107,8 @@ def _content(node: Node) -> object:
     """Return the structural key of a node: all but its names; its width, because sparse tables do not imply it."""
     if isinstance(node, Carried | Loop):
         return node
-    own = (getattr(node, item.name) for item in fields(node) if item.name not in ("name", "labels", "kinds"))
+    shared = {item.name for item in fields(Node)}
+    own = (getattr(node, item.name) for item in fields(node) if item.name not in shared)
     return (type(node), len(node.kinds), *(_hashable(value) for value in own))
 
 

@@ -84,8 +84,8 @@ class OfCircuit(AnsweringCodec[Circuit]):
         """Parse the outputs; a circuit with one output accepts if it is 1."""
         bits = [said[position] == "true" for position in self.output_positions]
         verdict = "halt" if len(bits) != 1 else "accept" if bits[0] else "reject"
-        output = "".join("1" if bit else "0" for bit in bits)
-        return Outcome(verdict=verdict, output=output, word=self.source.word(word))
+        text = "".join("1" if bit else "0" for bit in bits)
+        return Outcome(verdict=verdict, output=text, word=self.source.word(word))
 
 
 @dataclass(frozen=True)

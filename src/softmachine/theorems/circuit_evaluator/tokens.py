@@ -12,7 +12,7 @@ from softmachine.support.errors import ConstructionError, OutgrownError
 from softmachine.theorems.circuit.tokens import OfCircuit
 from softmachine.theorems.codec import Interface, Prompt, Word
 from softmachine.theorems.shared.special_tokens import PAD
-from softmachine.transformer.features import ceil_log2
+from softmachine.transformer import features
 
 ZERO, ONE = "x=0", "x=1"
 GATES = ("AND", "OR", "NOT")
@@ -24,7 +24,7 @@ WITH_THRESHOLDS = (ZERO, ONE, *GATES, THRESHOLD, AT_LEAST, ARGUMENT, OF, "0", "1
 
 def pointer_width(length: int) -> int:
     """Return p, the number of bits of a number in a sequence of this length."""
-    return max(2, ceil_log2(length))
+    return max(2, features.ceil_log2(length))
 
 
 def serialised(

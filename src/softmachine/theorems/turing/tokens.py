@@ -7,7 +7,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from softmachine.languages.crasp import ACCEPT, REJECT, Program
+from softmachine.languages.crasp import ACCEPT, REJECT
+from softmachine.languages.crasp import Program as CraspProgram
 from softmachine.languages.crasp.from_turing import bounded_program, turing_program
 from softmachine.languages.crasp.incremental import VERDICTS
 from softmachine.languages.scene import Scene, Stretch
@@ -31,7 +32,7 @@ class CountingCodec(OfMachine, DecoderCodec[TuringMachine]):
     relative: bool = False
 
     @cached_property
-    def program(self) -> Program:
+    def program(self) -> CraspProgram:
         """The machine as C-RASP with chain of thought."""
         return turing_program(self.machine) if self.relative else bounded_program(self.machine)
 

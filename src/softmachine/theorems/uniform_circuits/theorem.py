@@ -26,12 +26,14 @@ from softmachine.ir.gadgets.wiring import flag
 from softmachine.ir.primitives import token
 from softmachine.languages.circuit import Basis
 from softmachine.languages.family import Family
-from softmachine.theorems.circuit_evaluator import theorem as plain
+from softmachine.theorems.circuit_evaluator.theorem import cost as boolean_cost
+from softmachine.theorems.circuit_evaluator.theorem import evaluated as evaluate_boolean
 from softmachine.theorems.circuit_evaluator.tokens import ONE
 from softmachine.theorems.cost import Cost, Expression, ceil_log2, largest, let, parameter
 from softmachine.theorems.shared.special_tokens import PAD
 from softmachine.theorems.theorem import Guide, Needs, Theorem
-from softmachine.theorems.threshold_evaluator import theorem as counting
+from softmachine.theorems.threshold_evaluator.theorem import cost as threshold_cost
+from softmachine.theorems.threshold_evaluator.theorem import evaluated as evaluate_threshold
 from softmachine.theorems.uniform_circuits.tokens import FamilyCodec
 
 TOKENS = ("0", "1", PAD)
@@ -48,8 +50,8 @@ def signals(codec: FamilyCodec, *, soft: bool) -> Program:
         return flag(f"is {' or '.join(names)}", [int(item in names) for item in tokens])
 
     # Step 2. The evaluator.
-    evaluated = plain.evaluated if codec.basis is Basis.AC else counting.evaluated
-    value = evaluated(reads, codec.positions_needed, codec.turns, soft=soft)
+    evaluate = evaluate_boolean if codec.basis is Basis.AC else evaluate_threshold
+    value = evaluate(reads, codec.positions_needed, codec.turns, soft=soft)
     return recogniser(f"{codec.source.name}-{codec.length}", TOKENS, value, positions=codec.positions_needed)
 
 
@@ -95,7 +97,7 @@ THEOREMS = (
             scale="O(log T)",
             also="padding; any F_b with b ≥ 2",
         ),
-        _cost(plain.cost),
+        _cost(boolean_cost),
         Family,
         ("hard", "soft"),
         codec=FamilyCodec,
@@ -117,7 +119,7 @@ THEOREMS = (
             scale="4⌈log₂ T⌉ + 8",
             also="padding; F_b with b ≥ 2⌈log₂ T⌉ + 1",
         ),
-        _cost(counting.cost),
+        _cost(threshold_cost),
         Family,
         ("hard", "soft"),
         codec=lambda family, length: FamilyCodec(family, length, Basis.TC),
