@@ -72,7 +72,7 @@ def test_theorems_are_found_by_name_and_by_source() -> None:
 
 
 def test_a_theorem_that_does_not_apply_is_refused_with_those_that_do() -> None:
-    with pytest.raises(ConstructionError, match=r"(?s)for TuringMachine.*chapter-8"):
+    with pytest.raises(ConstructionError, match=r"(?s)applies to TuringMachine.*chapter-8"):
         theorem_for(machine(), "srasp")
 
 
@@ -83,7 +83,7 @@ def test_a_theorem_of_ones_own_is_taken_as_it_is() -> None:
     model = sm.compile(machine(), own)
     assert model.theorem is own
     assert sm.run(model, "11").output == "100"
-    with pytest.raises(ConstructionError, match="has no soft attention of its own"):
+    with pytest.raises(ConstructionError, match="does not define soft attention"):
         own.attention("soft")
 
 

@@ -168,7 +168,7 @@ def test_files_of_other_systems_are_read(cli: Cli, tmp_path: Path, source: str, 
 
 def test_an_empty_standard_input(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b" \n")))
-    assert "there is nothing on standard input" in cli("run", "-").err
+    assert "standard input is empty" in cli("run", "-").err
 
 
 def test_an_operation_that_the_system_refuses_is_no_internal_error(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -104,7 +104,7 @@ def test_theorems_print_their_guides(cli: Cli) -> None:
     assert "At one token of a run" in out
     assert "Where is the head? Step 2." in out
     (answer,) = cli("theorems", "chapter-8", "--json").json["theorems"]
-    assert answer["guide"][0]["title"] == "What does the token say?"
+    assert answer["guide"][0]["title"] == "What does the token contain?"
 
 
 def test_a_model_without_a_table_is_refused_before_the_run(cli: Cli) -> None:

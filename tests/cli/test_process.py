@@ -147,7 +147,7 @@ def test_an_empty_pipe_is_told_so() -> None:
     command = ["bash", "-c", f"{shlex.join(COMMAND)} run <(true) abba"]
     done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
     assert done.returncode == 2
-    assert "error: there is nothing on the pipe /dev/fd/" in done.stderr
+    assert "error: the pipe /dev/fd/" in done.stderr
 
 
 def test_a_reader_that_leaves_is_no_error() -> None:

@@ -72,13 +72,13 @@ def test_show_describes_a_folder_that_was_exported(cli: Cli, tmp_path: Path) -> 
     called = cli("show", folder)
     assert called.status == 0
     assert called.out.startswith("GPT2LMHeadModel  increment  by address-bits, 3 layers, 24 positions, 12 tokens,")
-    assert "attention  1: undo 1/(i+1) of -head .............. → head\n" in called.out
+    assert "attention  1: recover -head position ............. → head\n" in called.out
     assert "attention  idle: 4 to 5 .......................... → nothing\n" in called.out
     answer = cli("show", folder, "--json").json
     assert answer["idle_heads"] == [[1, 2, 3, 4, 5], [4, 5], [1, 2, 3, 4, 5]]
     assert answer["coordinates"] == list(placed.model.coordinates)
     mark = folder / "softmachine.json"
-    mark.write_text(mark.read_text(encoding="utf-8").replace("undo 1/(i+1) of -head", "undo"), encoding="utf-8")
+    mark.write_text(mark.read_text(encoding="utf-8").replace("recover -head position", "undo"), encoding="utf-8")
     assert "its digest differs" in cli("show", folder).err
 
 

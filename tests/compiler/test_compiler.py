@@ -347,7 +347,7 @@ def test_reading_a_carried_value_outside_of_its_loop_is_refused() -> None:
         return ~bit
 
     result = loop("turn", times=2, carry=letter("a"), body=body)
-    with pytest.raises(ConstructionError, match="'hidden' is read outside of its loop 'turn'"):
+    with pytest.raises(ConstructionError, match="'hidden' is read outside its loop 'turn'"):
         compiled(result + inside[0])
 
 
@@ -363,16 +363,16 @@ def test_a_node_of_two_loops_is_refused() -> None:
 
     one = loop("one", times=1, carry=letter("a"), body=first)
     two = loop("two", times=1, carry=letter("b"), body=second)
-    with pytest.raises(ConstructionError, match="'mixed' reads what the loops"):
+    with pytest.raises(ConstructionError, match="'mixed' reads values carried by the loops"):
         compiled(one + two)
 
 
 @pytest.mark.parametrize(
     ("body", "message"),
     [
-        (lambda x: stack(x, x), "loop 'l' carries 1 numbers, but its body gives 2"),
-        (lambda x: x + 1, "loop 'l': component 0 is carried as bit, but the body gives integer in 1..2"),
-        (lambda x: Fraction(1, 2) * x, "but the body gives real in 0..1/2"),
+        (lambda x: stack(x, x), "loop 'l' carries 1 numbers, but its body returns 2"),
+        (lambda x: x + 1, "loop 'l': component 0 is carried as bit, but the body returns integer in 1..2"),
+        (lambda x: Fraction(1, 2) * x, "but the body returns real in 0..1/2"),
     ],
 )
 def test_a_body_has_to_give_what_the_loop_carries(body: object, message: str) -> None:

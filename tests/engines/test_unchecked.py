@@ -69,7 +69,7 @@ def greedy(model: Model, word: str) -> list[str]:
 @pytest.fixture(scope="module")
 def palindrome() -> Model:
     """It accepts everything that begins with a: the head that knows where the tape's head is was taken away."""
-    return ablated(model_of("palindrome"), "undo 1/(i+1) of head")
+    return ablated(model_of("palindrome"), "recover head position")
 
 
 @pytest.mark.parametrize("engine", ["dense", "fast", "auto"])

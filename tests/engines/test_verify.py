@@ -78,7 +78,7 @@ def test_a_wrong_token_is_found_and_without_verify_the_run_is_an_error() -> None
     assert said[:at] == tuple(right[:at])
     assert run.difference == Difference(at, said[at], right[at])
     assert any("differs from the interpreter" in note for note in run.notes)
-    with pytest.raises(PartedError, match=rf"what the model says is not what 'binary-counter' does: token {at} is"):
+    with pytest.raises(PartedError, match=rf"the output of the model is not a run of 'binary-counter': token {at} is"):
         sm.run(model, "0", max_steps=50)
 
 

@@ -49,8 +49,8 @@ def test_chapter_8_tells_of_cells_and_steps() -> None:
         "last write: cell 1 was last written at step 2, with b; the next best is 21/26 below, at position 12"
     )
     assert said_of(run, position, "mean of moves") == "mean of moves: the moves of all 13 positions have the mean 1/13"
-    assert said_of(run, position, "undo 1/(i+1) of cell") == (
-        "undo 1/(i+1) of cell: 2/13 is 2/(i+1): this token wrote to cell 2; 2 other positions are 1/13 below"
+    assert said_of(run, position, "recover cell position") == (
+        "recover cell position: 2/13 is 2/(i+1): this token wrote to cell 2; 2 other positions are 1/13 below"
     )
 
 
@@ -89,7 +89,7 @@ def test_what_the_ternary_construction_tells_is_what_the_machine_did() -> None:
             continue
         written[head] = position
         head += {"L": -1, "S": 0, "R": 1}[meaning.move[0]]
-        wanted = "nobody wrote to this cell"
+        wanted = "no token wrote to this cell"
         if head in written:
             wanted = f"the latest that wrote to this cell is position {written[head]} "
         assert wanted in sentence(inside.at(position).head("read"), run.model)

@@ -114,7 +114,7 @@ def test_what_a_hand_computes_for_the_first_step_of_a_palindrome() -> None:
     assert (moment.token, moment.step) == ("BOS", 0)
     mean = moment.head("mean of moves")
     assert (mean.chosen, mean.gap, set(mean.weights.values())) == ((0, 1, 2), None, {Fraction(1, 3)})
-    undo = moment.head("undo 1/(i+1) of head")
+    undo = moment.head("recover head position")
     assert [undo.scores[j] for j in range(3)] == [0, Fraction(-1, 3), Fraction(-4, 3)]
     assert (undo.chosen, undo.gap, undo.next_best) == ((0,), Fraction(1, 3), (1,))
     assert moment.streams[-1]["symbol[a]"] == 1

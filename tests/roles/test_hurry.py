@@ -33,7 +33,7 @@ TYPOS = [
     ("softmachine run palindrome abba abba", "unexpected extra argument"),
     ("softmachine run palindrome abba --max-steps many", "'many' is not a whole number"),
     ("softmachine run palindrome abba --max-steps -1", "-1 is less than 0"),
-    ("softmachine run palindrome abba --theorem ternry", "those that apply: chapter-8, "),
+    ("softmachine run palindrome abba --theorem ternry", "theorems that apply: chapter-8, "),
     ("softmachine run palindrome abba --arithmetic flot64", "choose exact, float64, "),
     ("softmachine run palindrome abba --attention sfot", "hard"),
     ("softmachine run palindrome.yml abba", "'palindrome.yml' is not in the zoo, not a file"),
@@ -48,7 +48,7 @@ TYPOS = [
     ("softmachine certify palindrome --length 10 --plot picture.docx", "picture.docx"),
     ("softmachine compile palindrome", "missing option '--output'"),
     ("softmachine dataset palindrome --up-to 3 -o rows.xlsx", ".jsonl"),
-    ("softmachine show nothing-like-it", "`softmachine zoo` lists what comes with it"),
+    ("softmachine show nothing-like-it", "`softmachine zoo` lists the bundled sources"),
     ("softmachine zoo palindrom", "palindrome"),
     ("softmachine theorems chapter8", "chapter-8"),
 ]
@@ -94,8 +94,8 @@ PIPES = [
         "softmachine run nothing 2>&1 >/dev/null | head -1",
         "error: 'nothing' is not in the zoo, not a file, and not in a one-line format\n",
     ),
-    ("yes | head -c 2000000 | softmachine run - 2>&1 | head -1", "error: <stdin>: is longer than 1 MiB\n"),
-    ("softmachine run - </dev/null 2>&1", "error: there is nothing on standard input\n"),
+    ("yes | head -c 2000000 | softmachine run - 2>&1 | head -1", "error: <stdin>: the source is longer than 1 MiB\n"),
+    ("softmachine run - </dev/null 2>&1", "error: standard input is empty\n"),
 ]
 
 

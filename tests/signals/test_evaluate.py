@@ -141,7 +141,7 @@ def test_what_a_loop_carries_is_not_to_be_read_outside() -> None:
         return x
 
     loop("leaky", times=1, carry=letter("a"), body=body)
-    with pytest.raises(ConstructionError, match="'leaky' is read outside of the loop that carries it"):
+    with pytest.raises(ConstructionError, match="'leaky' is read outside the loop that carries it"):
         evaluate(leaked[0], WORD)
 
 
@@ -154,7 +154,9 @@ def test_what_a_loop_carries_is_checked_at_every_turn() -> None:
         carry=(letter("a") + 1).known(small),
         body=lambda x: (3 * x - 4 * relu("r", x - 2).known(real(-9, 9))).known(small),
     )
-    with pytest.raises(ConstructionError, match=r"there and back is \d+ at position 0; promised was integer in 0..2"):
+    with pytest.raises(
+        ConstructionError, match=r"there and back is \d+ at position 0, outside its declared range: integer in 0..2"
+    ):
         evaluate(there_and_back, WORD)
 
 
@@ -166,12 +168,12 @@ def test_a_gap_that_is_smaller_than_promised_is_an_error() -> None:
         return attend("h", query=constant(1), key=Fraction(1, 3) * position(I), value=position(I), gap=gap)
 
     assert scalars(head(Fraction(1, 3))) == [0, 1, 2, 3]
-    with pytest.raises(ConstructionError, match="'h' at position 1: the gap is 1/3, less than the promised 1"):
+    with pytest.raises(ConstructionError, match="'h' at position 1: the gap is 1/3, less than the declared 1"):
         evaluate(head(1), WORD)
-    with pytest.raises(ConstructionError, match="'h' at position 1: the gap is 1/3, less than the promised 1/2"):
+    with pytest.raises(ConstructionError, match="'h' at position 1: the gap is 1/3, less than the declared 1/2"):
         evaluate(head(Fraction(1, 2)), WORD)
     assert scalars(head(HALF_INVERSE)) == [0, 1, 2, 3]
-    with pytest.raises(ConstructionError, match="'h' at position 1: the gap is 1/3, less than the promised 1"):
+    with pytest.raises(ConstructionError, match="'h' at position 1: the gap is 1/3, less than the declared 1"):
         evaluate(head(I), WORD)
 
 
@@ -190,15 +192,27 @@ def test_tied_positions_of_different_values_break_the_promise_of_a_single_one() 
 @pytest.mark.parametrize(
     ("signal", "message"),
     [
-        (named("x", (2 * letter("a")).known(BIT)), "x is 2 at position 1; promised was bit"),
-        (named("x", (-letter("a")).known(integer(0, 5))), "x is -1 at position 1; promised was integer in 0..5"),
-        (named("x", (Fraction(1, 2) * letter("a")).known(BIT)), "x is 1/2 at position 1; promised was bit"),
+        (named("x", (2 * letter("a")).known(BIT)), "x is 2 at position 1, outside its declared range: bit"),
+        (
+            named("x", (-letter("a")).known(integer(0, 5))),
+            "x is -1 at position 1, outside its declared range: integer in 0..5",
+        ),
+        (
+            named("x", (Fraction(1, 2) * letter("a")).known(BIT)),
+            "x is 1/2 at position 1, outside its declared range: bit",
+        ),
         (
             named("x", stack(letter("a"), 3 * letter("b")).known(BIT).labelled(("p", "q"))),
-            r"x\[q\] is 3 at position 2; promised was bit",
+            r"x\[q\] is 3 at position 2, outside its declared range: bit",
         ),
-        (relu("r", (5 + letter("b")).known(integer(0, 5))), "r is 6 at position 2; promised was integer in 0..5"),
-        (attend("h", value=(2 * letter("a")).known(BIT), mask=Mask.ANTICAUSAL), "h is .* promised was real in 0..1"),
+        (
+            relu("r", (5 + letter("b")).known(integer(0, 5))),
+            "r is 6 at position 2, outside its declared range: integer in 0..5",
+        ),
+        (
+            attend("h", value=(2 * letter("a")).known(BIT), mask=Mask.ANTICAUSAL),
+            "h is .* declared range: real in 0..1",
+        ),
     ],
 )
 def test_a_kind_that_was_promised_and_does_not_hold_is_an_error(signal: Signal, message: str) -> None:
@@ -208,7 +222,7 @@ def test_a_kind_that_was_promised_and_does_not_hold_is_an_error(signal: Signal, 
 
 def test_bounds_that_grow_with_the_length_are_checked_at_that_length() -> None:
     assert scalars(named("i", position(I))) == [0, 1, 2, 3]
-    with pytest.raises(ConstructionError, match=r"x is 8 at position 2; promised was integer in 0..2n"):
+    with pytest.raises(ConstructionError, match=r"x is 8 at position 2, outside its declared range: integer in 0..2n"):
         scalars(named("x", (4 * position(I)).known((2 * position(I)).kinds[0])), [START, "a", "a"])
 
 

@@ -160,7 +160,7 @@ def test_rounded_gives_the_bit_of_a_number_within_a_quarter_of_it(bit: int, erro
 
 
 def test_rounded_promises_a_bit_and_the_promise_is_checked() -> None:
-    with pytest.raises(ConstructionError, match="bit is 1/2 at position 0; promised was bit"):
+    with pytest.raises(ConstructionError, match="bit is 1/2 at position 0, outside its declared range: bit"):
         evaluate(rounded("bit", constant(Fraction(1, 2))), [START])
 
 
@@ -365,7 +365,7 @@ def test_a_table_sets_the_outputs_of_the_row_that_applies() -> None:
 
 def test_a_table_in_which_two_rows_apply_breaks_its_promise() -> None:
     rows = [Row("one", (FIRST,), ("x",)), Row("two", (SECOND,), ("x",))]
-    with pytest.raises(ConstructionError, match=r"next\[x\] is 2 at position 0; promised was bit"):
+    with pytest.raises(ConstructionError, match=r"next\[x\] is 2 at position 0, outside its declared range: bit"):
         evaluate(table("next", ("x",), rows), ["11"])
 
 
@@ -394,21 +394,24 @@ LABELLED = stack(letter("a"), letter("b")).labelled(("a", "b"))
         (lambda: ~UNBOUNDED, "not takes bits"),
         (lambda: select("x", UNBOUNDED, THIRD, THIRD), "select 'x' takes bits"),
         (lambda: select("x", letter("a"), UNBOUNDED, THIRD), "select 'x' takes numbers with constant bounds, but one"),
-        (lambda: select("x", letter("a"), LABELLED, THIRD), "two signals of one width, but they are 1, 2 and 1"),
+        (
+            lambda: select("x", letter("a"), LABELLED, THIRD),
+            "two signals of equal width, but the widths are 1, 2 and 1",
+        ),
         (lambda: select("x", LABELLED, LABELLED, LABELLED), "one bit"),
         (lambda: gate("x", UNBOUNDED, off=letter("a")), "gate 'x' takes numbers between 0 and 1, but one is integer"),
         (lambda: gate("x", letter("a"), off=THIRD), "gate 'x' takes integers, but 1/3·a is real"),
-        (lambda: gate("x", letter("a"), off=-letter("b")), "gate 'x' is shut by numbers that are not negative"),
+        (lambda: gate("x", letter("a"), off=-letter("b")), "gate 'x' takes a nonnegative off signal"),
         (lambda: at_least("x", THIRD, 1), "at_least 'x' takes integers"),
         (lambda: where_zero("x", THIRD, UNBOUNDED), "where_zero 'x' takes bits"),
         (lambda: where_zero("x", letter("a"), THIRD), "where_zero 'x' takes integers"),
         (lambda: lookup("x", THIRD, UNBOUNDED), "lookup 'x' takes integers, but the index is real in 0..1/3"),
-        (lambda: lookup("x", THIRD, UNBOUNDED, per=INVERSE), r"lookup 'x' takes shares of i\+1"),
+        (lambda: lookup("x", THIRD, UNBOUNDED, per=INVERSE), r"lookup 'x' takes integers over i\+1"),
         (lambda: lookup("x", mean("m", letter("a")), UNBOUNDED), "lookup 'x' takes integers"),
-        (lambda: locate("x", THIRD, UNBOUNDED, negative=True), r"takes shares of i\+1"),
+        (lambda: locate("x", THIRD, UNBOUNDED, negative=True), r"takes integers over i\+1"),
         (lambda: latest("x", THIRD, where=UNBOUNDED), "latest 'x' takes bits"),
-        (lambda: latest("x", THIRD), "latest 'x' needs something to match"),
-        (lambda: latest("x", THIRD, where=letter("a"), mask=Mask.ALL), "its mask cannot be 'all j'"),
+        (lambda: latest("x", THIRD), "latest 'x' has no match condition"),
+        (lambda: latest("x", THIRD, where=letter("a"), mask=Mask.ALL), "needs a causal mask, not 'all j'"),
         (lambda: latest("x", THIRD, equal=(Squared(THIRD, THIRD), here())), "latest 'x' takes integers"),
         (lambda: exists("x", UNBOUNDED), "exists 'x' takes bits"),
         (lambda: fetch("x", LABELLED, letter("a"), THIRD), "head 'x': the query has width 2, the key 1"),

@@ -151,7 +151,7 @@ def test_a_table_that_is_not_one_hot_is_not_taken_for_one() -> None:
     ("build", "message"),
     [
         (lambda: letter("a") + stack(letter("a"), letter("b")), "signals of width 1 and 2 cannot be added"),
-        (lambda: stack(letter("a"), letter("b")).known(BIT, BIT, BIT), "width 2 cannot have 3 kinds"),
+        (lambda: stack(letter("a"), letter("b")).known(BIT, BIT, BIT), "width 2 cannot have 3 ranges"),
         (lambda: letter("a").labelled(("x", "y")), "width 1 cannot have 2 labels"),
         (lambda: token("t", {"a": (1, 2)}, labels=("x",)), "width 2 cannot have 1 labels"),
         (lambda: token("t", {"a": (1, 2), "b": (1,)}), r"table 't' have widths \[1, 2\]; give them one"),

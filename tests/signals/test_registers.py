@@ -94,9 +94,9 @@ def test_numbers_within_a_quarter_are_snapped() -> None:
 
 
 def test_widths_and_kinds_are_demanded() -> None:
-    with pytest.raises(ConstructionError, match="one width"):
+    with pytest.raises(ConstructionError, match="equal width"):
         matches("m", register(), (1, 1))
     with pytest.raises(ConstructionError, match="takes bits"):
         kept("k", register(), constant(2))
-    with pytest.raises(ConstructionError, match="one width"):
+    with pytest.raises(ConstructionError, match="equal width"):
         difference("d", register(), stack(register(), register()), constant(1))

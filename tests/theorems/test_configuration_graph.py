@@ -97,10 +97,10 @@ def test_parity_by_the_configurations_of_a_machine(attention: str, arithmetic: s
 
 
 def test_machines_that_write_or_leave_are_refused() -> None:
-    with pytest.raises(ConstructionError, match="only reads: the rule"):
+    with pytest.raises(ConstructionError, match="not a read-only machine: the rule"):
         api.compile("increment", "configuration-graph", length=1)
     runaway = machine("blank: ' '\nstart state: q\ntable:\n  q: {' ': R, a: R, b: {R: accept}}\n  accept:")
-    with pytest.raises(ConstructionError, match="further from its input than one cell: to cell 2"):
+    with pytest.raises(ConstructionError, match="more than one cell beyond its input: cell 2"):
         Configurations(runaway, 1)
 
 

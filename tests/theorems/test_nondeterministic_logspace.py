@@ -130,7 +130,7 @@ def test_the_literal_lemma_says_the_same_as_the_one_that_leaves_configurations_o
 
 
 def test_all_configurations_of_the_zoo_are_too_many() -> None:
-    with pytest.raises(ConstructionError, match="configurations on words of 1 letter, which take"):
+    with pytest.raises(ConstructionError, match="configurations on words of 1 symbol, which take"):
         sm.compile("anbn-logspace", "nondeterministic-logspace-literal", length=1)
 
 
@@ -143,9 +143,9 @@ def test_a_machine_that_accepts_at_once_and_one_that_never_does() -> None:
 
 def test_words_of_other_lengths_and_large_machines_are_refused() -> None:
     model = model_of("anbn-logspace", None, "hard", 1)
-    with pytest.raises(InputError, match="weights are for words of 1"):
+    with pytest.raises(InputError, match="weights are for words of length 1"):
         api.run(model, "ab")
-    with pytest.raises(ConstructionError, match="configurations on words of 40 letters"):
+    with pytest.raises(ConstructionError, match="configurations on words of 40 symbols"):
         sm.compile("anbn-logspace", length=40)
 
 

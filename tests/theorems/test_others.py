@@ -105,7 +105,7 @@ def test_ours_are_as_they_were(found: dict[str, Any]) -> None:
     [
         ("broken", "RuntimeError: no power"),
         ("chapter-8", "the name is taken"),
-        ("older", "it is for version 0 of the interface, and this is version 1"),
+        ("older", "it was written for version 0 of the interface; this is version 1"),
         ("nothing", "it is not of type Theorem"),
         ("crasp", "the name is taken"),
     ],

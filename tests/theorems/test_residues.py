@@ -110,7 +110,7 @@ def test_a_head_that_leaves_the_reach_of_its_digits_ends_with_limit() -> None:
 def test_an_input_that_fills_all_positions_is_refused() -> None:
     model = sm.compile(load("increment"), "address-bits", length=8)
     assert sm.run(model, "1").output == "10"
-    with pytest.raises(InputError, match="6 symbols leaves no room for a run in 8 positions"):
+    with pytest.raises(InputError, match="6 symbols leaves no positions for a run in a context of 8"):
         sm.run(model, "111111")
 
 
@@ -123,7 +123,7 @@ def test_a_run_that_outgrows_its_positions_is_an_error_and_not_a_guess() -> None
 
 def test_without_positions_inputs_are_short() -> None:
     model = sm.compile(load("increment"), "residues-without-positions", length=512)
-    with pytest.raises(InputError, match="at most 128 symbols, not 200"):
+    with pytest.raises(InputError, match="the input has 200 symbols; this model takes at most 128"):
         codec_of(model).prompt("1" * 200)
 
 

@@ -28,7 +28,7 @@ from softmachine.ir.primitives import Named
 from softmachine.ir.signal import inputs_first, of_node
 from softmachine.languages.turing import Action, Configuration, Rule, Tape, TuringMachine, execute
 from softmachine.support.errors import ConstructionError, InputError, PrecisionError, UsageError
-from softmachine.theorems.ternary.cost import PLAIN, SUMMARY
+from softmachine.theorems.ternary.cost import PLAIN_COST, SUMMARY_COST
 from softmachine.theorems.ternary.theorem import bits_for, signals
 from softmachine.theorems.ternary.tokens import Ending, Mark, TernaryCodec, segments
 from softmachine.transformer.weights import Layer, Transformer
@@ -128,7 +128,7 @@ MORE_SIZES = [size for size in product((1, 2, 3), range(4, 11)) if size not in S
 )
 @pytest.mark.parametrize("summarises", [False, True])
 def test_dimensions_are_those_of_the_cost_formula_and_below_the_papers(tapes: int, bits: int, summarises: bool) -> None:
-    codec, cost = TernaryCodec(full_machine(tapes), bits, summarises), SUMMARY if summarises else PLAIN
+    codec, cost = TernaryCodec(full_machine(tapes), bits, summarises), SUMMARY_COST if summarises else PLAIN_COST
     made = compile_program(signals(codec))
     units, heads = max(len(layer.feed_forward.units) for layer in made.layers), cost.of("heads per layer", codec)
     assert len(made.layers) == cost.of("layers", codec)
@@ -156,7 +156,10 @@ def test_dimensions_are_those_of_the_cost_formula_and_below_the_papers(tapes: in
 @pytest.mark.parametrize("summarises", [False, True])
 @pytest.mark.parametrize("bits", [4, 7])
 def test_denoised_dimensions_are_those_of_the_cost_formula(bits: int, summarises: bool) -> None:
-    codec, cost = TernaryCodec(full_machine(1, Tape.TWO_WAY), bits, summarises), SUMMARY if summarises else PLAIN
+    codec, cost = (
+        TernaryCodec(full_machine(1, Tape.TWO_WAY), bits, summarises),
+        SUMMARY_COST if summarises else PLAIN_COST,
+    )
     made = compile_program(signals(codec, denoised=True))
     assert len(made.layers) == cost.of("layers with softmax", codec) <= 5 * bits + 16
     assert max(len(layer.heads) for layer in made.layers) <= cost.of("heads per layer", codec)
@@ -356,7 +359,7 @@ def test_a_run_that_does_not_fit_is_noticed_and_the_length_that_would_do_is_name
 def test_bad_requests_are_refused() -> None:
     with pytest.raises(ConstructionError, match="depend on a length"):
         sm.compile("increment", "ternary")
-    with pytest.raises(ConstructionError, match=r"contexts of 2\^\d+ positions are not possible"):
+    with pytest.raises(ConstructionError, match=r"contexts of 2\^\d+ positions are not supported"):
         sm.compile("increment", "ternary", length=1 << 40)
     with pytest.raises(InputError):
         sm.run(sm.compile("increment", "ternary", length=32), "2")

@@ -125,7 +125,7 @@ def test_families_with_thresholds_are_refused_in_constant_precision() -> None:
 
 def test_other_lengths_and_circuits_that_are_too_large_are_refused() -> None:
     model = model_of(parse(SIMPLE), "uniform-circuits", "hard", 2)
-    with pytest.raises(InputError, match="weights are for words of 2"):
+    with pytest.raises(InputError, match="weights are for words of length 2"):
         api.run(model, "011")
     with pytest.raises(InputError, match="no circuit for the empty word"):
         sm.compile(parse(SIMPLE), "uniform-circuits", length=0)

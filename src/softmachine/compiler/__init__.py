@@ -1,4 +1,4 @@
-"""Signals → weights: merge, schedule, allocate, emit. The same program always gives the same weights."""
+"""Compiler from signals to weights: merge, schedule, allocate, emit. Deterministic."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["compile_program"]
 
 
 def compile_program(program: Program) -> Transformer:
-    """The transformer that computes a program's logits at every position."""
+    """Compile a program to a transformer that computes its logits at every position."""
     graph = program_to_graph(program)
     schedule = graph_to_schedule(graph)
     allocation = schedule_to_allocation(graph, schedule, narrow=program.narrow)

@@ -1,8 +1,9 @@
-"""Schedule → allocation: which numbers get a coordinate of the residual stream, and how forms are read from them.
+"""Schedule → allocation: assigns coordinates of the residual stream to atoms, and forms over atoms to forms over them.
 
-Only what a sublayer or the unembedding reads is stored. A named vector is written in parts: each sublayer adds its
-share when it computes it, so that a sum over several layers needs one coordinate and no copying. What cannot be written
-that way (values that a loop carries, and everything from outside that a loop's body names) is read where it stands.
+Only values that a sublayer or the unembedding reads are stored. A named vector is written in parts: each sublayer adds
+its part when it computes it, so that a sum over several layers needs one coordinate and no copy. Values that cannot be
+written that way (loop-carried values, and values from outside that a loop's body names) are read from their own
+coordinates.
 """
 
 from __future__ import annotations
@@ -28,12 +29,12 @@ class Reading:
 
 @dataclass(frozen=True)
 class Update:
-    """How a loop's last feed-forward makes a carried value new.
+    """How the last feed-forward layer of a loop updates a carried value.
 
     Args:
-        coordinate: Where the value is carried.
-        direct: Units of that feed-forward, which write to the coordinate themselves.
-        change: The rest of the new value less the old one, read before that feed-forward.
+        coordinate: The coordinate of the carried value.
+        direct: Units of that feed-forward layer that write to the coordinate themselves.
+        change: The rest of the new value minus the old one, read before that feed-forward layer.
     """
 
     coordinate: int
@@ -43,18 +44,18 @@ class Update:
 
 @dataclass(frozen=True)
 class Allocation:
-    """The residual stream.
+    """Layout of the residual stream.
 
     Args:
-        names: A name for each coordinate, each once.
+        names: A unique name for each coordinate.
         slot: The coordinate of each stored atom.
         written: For each coordinate, the raw atoms that are added to it, with their factors.
-        constants: For each coordinate, the constant that is in it from the start.
-        beside: For stored atoms, what has to be read in addition to their coordinate.
-        updates: For each loop, how its carried values become new.
+        constants: For each coordinate, its constant in the embedding.
+        beside: For stored atoms, the form to read in addition to their coordinate.
+        updates: For each loop, the updates of its carried values.
         temporaries: For each loop, the atoms that its body stores and must clear.
-        clears: For each feed-forward sublayer (block, stage), the coordinates that it clears for others, with whether
-            what is in them may be negative.
+        clears: For each feed-forward sublayer (block, stage), the coordinates that it clears for reuse, with whether
+            their values may be negative.
     """
 
     names: tuple[str, ...]
@@ -67,7 +68,7 @@ class Allocation:
     clears: dict[Time, tuple[tuple[int, bool], ...]] = field(default_factory=dict)
 
     def read(self, form: Affine) -> Reading:
-        """A form over atoms as a form over coordinates."""
+        """Convert a form over atoms to a form over coordinates."""
         terms: dict[int, Fraction] = {}
         constant = form.constant
         for atom, factor in form.terms.items():
@@ -82,9 +83,9 @@ class Allocation:
 
 
 def schedule_to_allocation(graph: Graph, schedule: Schedule, *, narrow: bool = False) -> Allocation:
-    """Give a coordinate to every atom that is read, and find out what each coordinate is the sum of.
+    """Assign a coordinate to every atom that is read, and determine the summands of each coordinate.
 
-    ``narrow``: coordinates will be shared, so that no constant can be in one from the start.
+    ``narrow``: coordinates will be reused, so that none can hold a constant from the embedding.
     """
     splitter = _Splitter(graph, narrow)
     updates = {loop: _updates(loop, schedule) for loop in graph.loops}
@@ -122,14 +123,14 @@ def schedule_to_allocation(graph: Graph, schedule: Schedule, *, narrow: bool = F
 
 
 class Names:
-    """Makes names unique: puts a number behind those that have occurred before."""
+    """Makes names unique by appending a number to repeated ones."""
 
     def __init__(self) -> None:
         self._asked: Counter[str] = Counter()
         self._given: set[str] = set()
 
     def unique(self, name: str) -> str:
-        """The name, or the first numbered one that is free."""
+        """Return the name, or the first free numbered variant."""
         given = name
         while not self._asked[name] or given in self._given:
             self._asked[name] += 1
@@ -139,13 +140,13 @@ class Names:
 
 
 def _storage(atom: Atom) -> Atom:
-    """A loop's result stands in the coordinates that carried it."""
+    """Return the atom that holds a value: the result of a loop is in the coordinates of its carried values."""
     node, k = atom
     return (node.carried, k) if isinstance(node, Loop) else atom
 
 
 class _Demand:
-    """Follows what is read back to what must be stored and computed, and no further."""
+    """Demand analysis: the atoms that must be stored and computed, backwards from the forms that are read."""
 
     def __init__(self, splitter: _Splitter) -> None:
         self.splitter = splitter
@@ -160,7 +161,7 @@ class _Demand:
                 waiting += self.store(_storage(atom))
 
     def store(self, atom: Atom) -> Iterator[Affine]:
-        """Store an atom; the forms that are read for it."""
+        """Mark an atom as stored; yields the forms that it reads."""
         if atom in self.stored:
             return
         self.stored.add(atom)
@@ -172,7 +173,7 @@ class _Demand:
             yield from self.produce(source)
 
     def produce(self, atom: Atom) -> Iterator[Affine]:
-        """Compute an atom; the forms that are read for it."""
+        """Mark an atom as computed; yields the forms that it reads."""
         if atom in self._produced:
             return
         self._produced.add(atom)
@@ -186,7 +187,7 @@ class _Demand:
 
 
 class _Splitter:
-    """Splits what an atom stands for into what can be written to its coordinate and what is read beside it."""
+    """Splits the form of an atom into a part written to its coordinate and a part read from other coordinates."""
 
     def __init__(self, graph: Graph, narrow: bool) -> None:
         self.graph = graph
@@ -199,7 +200,7 @@ class _Splitter:
                 self._named |= {(node, k): self.split_form(form, body) for k, form in enumerate(node.forms)}
 
     def split(self, atom: Atom) -> tuple[Affine, Affine]:
-        """(written, beside)."""
+        """Return (written, read in addition)."""
         node, k = atom
         if isinstance(node, Carried):
             return self.split_form(self.loop_of[node].initial[k], None)
@@ -208,7 +209,7 @@ class _Splitter:
         return Affine({atom: Fraction(1)}), Affine({})
 
     def split_form(self, form: Affine, body: Node | None) -> tuple[Affine, Affine]:
-        # A loop clears its temporaries after each turn, so a constant cannot wait in them from the start.
+        # A loop clears its temporaries in every iteration, so they cannot hold a constant from the embedding.
         constant = Affine({}, form.constant)
         written, beside = ([constant], []) if body is None and not self.narrow else ([], [constant])
         for (node, k), factor in form.terms.items():
@@ -224,7 +225,7 @@ class _Splitter:
 
 
 def _updates(loop: Loop, schedule: Schedule) -> list[tuple[dict[Atom, Fraction], Affine]]:
-    """For each carried value: (units that write it directly, what the last feed-forward must add besides)."""
+    """For each carried value: (units that write it directly, the form that the last feed-forward layer must add)."""
     index = schedule.time[loop.carried][0]
     end: Time = (index, 2 * schedule.blocks[index].depth)
     result = []
@@ -235,7 +236,7 @@ def _updates(loop: Loop, schedule: Schedule) -> list[tuple[dict[Atom, Fraction],
 
 
 def _last_units(form: Affine, end: Time, schedule: Schedule) -> tuple[Affine, Affine]:
-    """Split a form into units of the last feed-forward and what is complete before it."""
+    """Split a form into units of the last feed-forward layer and terms that are complete before it."""
     direct, rest = [], [Affine({}, form.constant)]
     for (node, k), factor in form.terms.items():
         if schedule.time[node] < end:

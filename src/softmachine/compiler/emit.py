@@ -1,4 +1,4 @@
-"""Allocation → Transformer: write the matrices."""
+"""Allocation → Transformer: emits the weight matrices."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from softmachine.transformer.weights import AffineMap, Block, FeedForward, Head,
 def allocation_to_transformer(
     program: Program, graph: Graph, schedule: Schedule, allocation: Allocation
 ) -> Transformer:
-    """The weights of a scheduled and allocated program."""
+    """Emit the weights of a scheduled and allocated program."""
     return _Emitter(program, graph, schedule, allocation).transformer()
 
 
@@ -55,7 +55,7 @@ class _Emitter:
         )
 
     def embedding(self) -> Iterable[dict[int, Fraction]]:
-        """A row for each token: the constants, and what it adds."""
+        """Return a row for each token: the constants, plus the token's table entries."""
         constants = {k: constant for k, constant in enumerate(self.allocation.constants) if constant}
         rows = {token: dict(constants) for token in self.program.vocabulary}
         for node in dict.fromkeys(node for node, _ in self.targets if isinstance(node, Token)):
@@ -90,7 +90,7 @@ class _Emitter:
         return tuple(self.head(node) for node in nodes if self.used(node))
 
     def used(self, node: Node) -> list[int]:
-        """The components that some coordinate needs."""
+        """Return the components that are written to some coordinate."""
         return [k for k in range(len(node.kinds)) if self.targets.get((node, k))]
 
     def head(self, node: Attention) -> Head:
@@ -128,7 +128,7 @@ class _Emitter:
 
 
 class _Hidden:
-    """The hidden units of one feed-forward sublayer; units that compute the same are one."""
+    """The hidden units of one feed-forward sublayer; units with equal inputs are merged."""
 
     def __init__(self, allocation: Allocation) -> None:
         self.allocation = allocation
@@ -140,7 +140,7 @@ class _Hidden:
         self._add(name, reading.terms, reading.constant, activation, targets)
 
     def add_norm(self, node: Norm, targets: Sequence[dict[int, Fraction]]) -> None:
-        """Units that are normalised together; none of them is another's."""
+        """Add units that are normalised together; they are never merged."""
         for k, (form, where) in enumerate(zip(node.forms, targets, strict=True)):
             reading = self.allocation.read(form)
             self.units[node, k] = (node.label(k), reading.terms, reading.constant, "norm", dict(where))
@@ -160,7 +160,7 @@ class _Hidden:
         self._linear(name, reading.terms, targets)
 
     def clear(self, coordinate: int, *, signed: bool = True) -> None:
-        """Set a coordinate to 0 by taking away what is in it; what is never negative needs one unit, not two."""
+        """Set a coordinate to 0 by subtracting its value; two units, or one if it is never negative."""
         name = f"clear {self.allocation.names[coordinate]}"
         self._linear(name, {coordinate: Fraction(1)}, {coordinate: Fraction(-1)}, (1, -1) if signed else (1,))
 
@@ -187,7 +187,7 @@ class _Hidden:
         )
 
     def _norms(self) -> tuple[tuple[int, ...], ...]:
-        """Which units are normalised together."""
+        """Return the groups of units that are normalised together."""
         groups: dict[Node, list[int]] = {}
         for place, key in enumerate(self.units):
             if isinstance(key, tuple) and isinstance(key[0], Norm):
@@ -202,7 +202,7 @@ def _add(row: dict[int, Fraction], targets: dict[int, Fraction], factor: Fractio
 
 
 def _columns(columns: Sequence[dict[int, Fraction]], width: int) -> Matrix:
-    """A matrix with these columns."""
+    """Return the matrix with these columns."""
     rows: list[dict[int, Fraction]] = [{} for _ in range(width)]
     for index, column in enumerate(columns):
         for row, value in column.items():

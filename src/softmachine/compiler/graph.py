@@ -1,7 +1,7 @@
-"""Program → graph: every node once, in an order in which inputs come first, equal nodes merged, unread numbers dropped.
+"""Program → graph: nodes in topological order, with common subexpressions merged and dead components removed.
 
-Also finds for each node the loop whose body it belongs to: the one whose carried values it depends on. What a body
-computes without them is thereby moved in front of the loop.
+Also determines the loop whose body a node belongs to: the one whose carried values it depends on. Loop-invariant nodes
+are thereby moved in front of the loop.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ class Graph:
     """The nodes of a program.
 
     Args:
-        nodes: All nodes, inputs first.
+        nodes: All nodes, in topological order.
         logits: The outputs, as forms over these nodes.
         body_of: For the nodes inside a loop, the carried values they depend on.
     """
@@ -38,7 +38,7 @@ class Graph:
 
 
 def program_to_graph(program: Program) -> Graph:
-    """Collect and merge the nodes of a program, and drop what the logits do not depend on."""
+    """Collect and merge the nodes of a program, and drop those that the logits do not depend on."""
     merger = _Merger()
     for node in inputs_first(program.logits.forms):
         merger.node(node)
@@ -47,14 +47,14 @@ def program_to_graph(program: Program) -> Graph:
 
 
 class _Merger:
-    """Rebuilds a graph, inputs first, so that nodes that compute the same are one node. The first name stays."""
+    """Common subexpression elimination: rebuilds a graph in topological order. Merged nodes keep the first name."""
 
     def __init__(self) -> None:
         self.nodes: list[Node] = []
         self._merged: dict[Node, Node] = {}
         self._known: dict[object, Node] = {}
         self._carried_along: set[Node] = set()
-        """What loops carry, also behind names."""
+        """Results of loops, also if they are named."""
 
     def forms(self, forms: Sequence[Affine]) -> tuple[Affine, ...]:
         return tuple(self.form(form) for form in forms)
@@ -81,7 +81,7 @@ class _Merger:
 
     def rebuild(self, node: Node) -> Node:
         if isinstance(node, Named):
-            # What a name restores is for certificates; the weights do not depend on it.
+            # ``restores`` is used by certificates only; the weights do not depend on it.
             return replace(node, restores=()).over(self.forms)
         if isinstance(node, Loop):
             self.node(node.carried)
@@ -93,7 +93,7 @@ class _Merger:
         return any(source in self._carried_along for form in node.inputs() for source, _ in form.terms)
 
     def _written_once(self, loop: Loop, form: Affine) -> Affine:
-        """An initial value in which two units copy what other loops carry, since that already has a coordinate."""
+        """Copy the results of other loops in an initial value by two units, since they already have a coordinate."""
         moving = Affine({atom: factor for atom, factor in form.terms.items() if atom[0] in self._carried_along})
         if not moving.terms:
             return form
@@ -104,10 +104,11 @@ class _Merger:
 
 
 def _content(node: Node) -> object:
-    """What makes two nodes the same: everything but the names; and how many numbers, which sparse tables do not say."""
+    """Return the structural key of a node: all but its names; its width, because sparse tables do not imply it."""
     if isinstance(node, Carried | Loop):
         return node
-    own = (getattr(node, item.name) for item in fields(node) if item.name not in ("name", "labels", "kinds"))
+    shared = {item.name for item in fields(Node)}
+    own = (getattr(node, item.name) for item in fields(node) if item.name not in shared)
     return (type(node), len(node.kinds), *(_hashable(value) for value in own))
 
 
@@ -136,16 +137,18 @@ def _bodies(nodes: Sequence[Node], logits: Sequence[Affine]) -> dict[Node, Carri
                 raise ConstructionError(f"loop {node.name!r} is inside loop {outer!r}; loops do not nest")
         elif len(inside) > 1:
             names = " and ".join(repr(carried.name) for carried in inside)
-            raise ConstructionError(f"{node.name!r} reads what the loops {names} carry; it can be inside one only")
+            raise ConstructionError(
+                f"{node.name!r} reads values carried by the loops {names}; it can be inside one of them only"
+            )
         elif inside:
             bodies[node] = next(iter(inside))
     for form in logits:
         for node, _ in form.terms:
             if node in bodies:
-                raise ConstructionError(f"{node.name!r} is read outside of its loop {bodies[node].name!r}")
+                raise ConstructionError(f"{node.name!r} is read outside its loop {bodies[node].name!r}")
     return bodies
 
 
 def is_raw(node: Node) -> bool:
-    """Whether a sublayer or the embedding produces the node's numbers, so that it can add them to any coordinate."""
+    """Whether a sublayer or the embedding computes the node, so that it can add its values to any coordinate."""
     return isinstance(node, Token | Position | Unit | Attention)

@@ -1,4 +1,4 @@
-"""A model: exact weights, and how to talk to them. It is what ``compile`` returns and every public function takes."""
+"""Model: exact weights with their codec and theorem; returned by ``compile`` and taken by every public function."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, repr=False)
 class Model:
-    """What a theorem makes of a source.
+    """A transformer compiled from a source by a theorem.
 
     Args:
         weights: The transformer.
-        codec: How words become prompts and runs are read.
-        theorem: What made it.
-        length: The length that the weights were made for, if they depend on one; of a decoder, the number of
-            positions, for the prompt and what follows it.
-        certificate: The certificate that softmax does what hard attention does, if it was softened with one.
-        notes: What every answer from this model has to say.
+        codec: Converts words to prompts and outputs to results.
+        theorem: The theorem that built it.
+        length: The length that the weights were built for, if they depend on one; for a decoder, the number of
+            positions of prompt and output together.
+        certificate: The certificate that softmax computes the same as hard attention, if it was softened with one.
+        notes: Notes to print with every answer of this model.
     """
 
     weights: Transformer
@@ -38,7 +38,7 @@ class Model:
 
     @cached_property
     def proof(self) -> Certificate | None:
-        """The certificate, if it is about these weights: None if they were changed since."""
+        """The certificate, if it applies to these weights; None if they were changed since."""
         if self.certificate is None:
             return None
         from softmachine.transformer.digest import digest
@@ -47,26 +47,26 @@ class Model:
 
     @property
     def certified(self) -> int | None:
-        """The n that softmax is certified for: the length of an input, or the last position that a decoder reads."""
+        """The n that softmax is certified for: the length of an input, or the last position of a decoder."""
         return None if self.proof is None else self.proof.length
 
     @property
     def name(self) -> str:
-        """What it is called."""
+        """The name of the model."""
         return self.weights.name
 
     @property
     def source(self) -> Source:
-        """The object of the source language that it computes."""
+        """The source that the model was compiled from."""
         return self.codec.source
 
     @property
     def attention(self) -> str:
-        """Soft if some head uses softmax of scores that differ, else hard."""
+        """The attention of the model: "soft" if some head applies softmax to scores that differ, else "hard"."""
         return self.weights.attention
 
     def notes_at(self, length: int) -> tuple[str, ...]:
-        """What an answer has to say for which n had this value."""
+        """Return the notes to print with an answer for this n."""
         if self.certified is None or length <= self.certified:
             return self.notes
         return (*self.notes, f"beyond the certified length: n is {length:,}, softmax certified to {self.certified:,}")

@@ -1,7 +1,8 @@
-"""Nodes → nodes: only the numbers that the logits depend on, and each of them as early as its own inputs allow.
+"""Dead component elimination: keeps only the components that the logits depend on.
 
-Components that nobody reads are dropped, so that they cost no layer and no coordinate. Vectors of units and of names
-become one node a component, so that none waits for another; a head retrieves all its values at once and stays whole.
+Unread components are dropped, so that they cost no layer and no coordinate. Vectors of units and named vectors are
+split into one node per component, so that each is scheduled as early as its own inputs allow; a head retrieves all its
+values at once and stays whole.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ Item = TypeVar("Item")
 
 
 def pruned(nodes: Sequence[Node], logits: Sequence[Affine]) -> tuple[tuple[Node, ...], tuple[Affine, ...]]:
-    """The nodes, inputs first as before, without the components that nobody reads; and the logits over them."""
+    """Return the nodes, in topological order as before, without unread components; and the logits over them."""
     live = _live(nodes, logits)
     pruning = _Pruning()
     kept = ((node, [k for k in range(len(node.kinds)) if (node, k) in live]) for node in nodes)
@@ -42,7 +43,7 @@ def _live(nodes: Sequence[Node], logits: Sequence[Affine]) -> set[Atom]:
 
 
 def _read(node: Node, k: int) -> Iterable[Affine]:
-    """The forms that one component of a node is made of."""
+    """Return the forms that one component of a node reads."""
     match node:
         case Norm():
             return node.forms
@@ -56,7 +57,7 @@ def _read(node: Node, k: int) -> Iterable[Affine]:
 
 
 class _Pruning:
-    """Rebuilds nodes with some of their components, each under the label that it had."""
+    """Rebuilds nodes with a subset of their components, under their old labels."""
 
     def __init__(self) -> None:
         self.atoms: dict[Atom, Atom] = {}
@@ -66,11 +67,11 @@ class _Pruning:
         return tuple(Affine({self.atoms[a]: factor for a, factor in f.terms.items()}, f.constant) for f in forms)
 
     def _remaining(self, forms: Iterable[Affine]) -> tuple[Affine, ...]:
-        """What is left of forms that are waited for but not read."""
+        """Return the live part of forms that constrain the schedule but are not read."""
         return tuple(Affine({self.atoms[a]: factor for a, factor in f.terms.items() if a in self.atoms}) for f in forms)
 
     def node(self, node: Node, kept: Sequence[int]) -> Iterator[Node]:
-        """What becomes of a node: itself with these components only, or one node for each."""
+        """Yield the node restricted to these components, or one node for each of them."""
         if isinstance(node, Norm):  # each number depends on all of them
             yield self._placed(node.over(self.forms), {(node, k): k for k in range(len(node.kinds))})
             return

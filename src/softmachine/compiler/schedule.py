@@ -1,7 +1,7 @@
-"""Graph → schedule: which sublayer computes what, as early as inputs allow.
+"""Graph → schedule: assigns every node to the earliest sublayer that its inputs allow.
 
-Within a block, stage 0 is what is there when the block starts, stage 2l - 1 the attention of layer l, stage 2l its
-feed-forward. Blocks alternate: plain, loop, plain, loop, …, plain.
+Within a block, stage 0 is the state at the start of the block, stage 2l - 1 the attention of layer l, stage 2l its
+feed-forward layer. Blocks alternate: plain, loop, plain, loop, …, plain.
 """
 
 from __future__ import annotations
@@ -37,11 +37,11 @@ class BlockPlan:
 
 @dataclass(frozen=True)
 class Schedule:
-    """When everything happens.
+    """The blocks of a transformer, and the time at which each node is computed.
 
     Args:
-        blocks: What runs, in order.
-        time: When a node's numbers are complete.
+        blocks: The blocks, in order of execution.
+        time: The time at which a node is complete.
     """
 
     blocks: tuple[BlockPlan, ...]
@@ -49,7 +49,7 @@ class Schedule:
 
 
 def graph_to_schedule(graph: Graph) -> Schedule:
-    """Give every node the earliest time at which its inputs are complete."""
+    """Schedule every node at the earliest time at which its inputs are complete."""
     order = {loop.carried: index for index, loop in enumerate(graph.loops)}
     time: dict[Node, Time] = {}
     for node in graph.nodes:
@@ -69,12 +69,12 @@ def graph_to_schedule(graph: Graph) -> Schedule:
 
 
 def latest(form: Affine, time: dict[Node, Time]) -> Time:
-    """When all atoms of a form are complete."""
+    """Return the time at which all atoms of a form are complete."""
     return max((time[node] for node, _ in form.terms), default=START)
 
 
 def _after(node: Node, ready: Time) -> Time:
-    """The first sublayer of the right sort after its inputs are ready."""
+    """Return the first sublayer of the right type after the inputs are ready."""
     block, stage = ready
     match node:
         case Attention():

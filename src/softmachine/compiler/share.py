@@ -1,10 +1,10 @@
-"""Allocation → narrower allocation: coordinates that hold several numbers, one after the other.
+"""Allocation → narrower allocation: reuse of coordinates, as in register allocation.
 
-A number lives from the sublayer that first writes to its coordinate to the last one that reads it. Where one life ends
-before another begins, one coordinate serves both, and a feed-forward sublayer in between clears it. A number that is an
-earlier one plus something, written when nobody reads the earlier one any more, goes on in the same coordinate without
-clearing: a register that is changed in place. Lives are intervals, and taking them in the order of their beginnings
-needs as few coordinates as possible.
+The live range of a number extends from the sublayer that first writes to its coordinate to the last one that reads it.
+Numbers with disjoint live ranges share a coordinate, which a feed-forward sublayer clears in between. A number that is
+the sum of an earlier one and terms written after the last read of the earlier one stays in the same coordinate without
+clearing: a register that is updated in place. Live ranges are intervals, so a linear scan in the order of their starts
+needs the fewest coordinates.
 """
 
 from __future__ import annotations
@@ -22,22 +22,22 @@ from softmachine.support.errors import ConstructionError
 from softmachine.support.polynomial import Bound
 
 MOST_NAMES = 3
-"""So many of the numbers that a coordinate holds one after the other are in its name."""
+"""How many of the numbers that share a coordinate are listed in its name."""
 
 
 @dataclass
 class _Life:
-    """A number's time in a coordinate.
+    """The live range of a number in a coordinate.
 
     Args:
-        slots: The coordinates of the given allocation that it stands for; more than one if it is changed in place.
-        written: What is added to the coordinate in the course of it.
+        slots: The coordinates of the given allocation that it replaces; more than one if it is updated in place.
+        written: The atoms that are added to the coordinate during the live range.
         birth: The stage that first writes to it.
         death: The last stage that reads it.
-        names: What it is called.
+        names: The names of the numbers.
         signed: Whether it may be negative.
-        retrieved: Whether a head writes to it. Softmax then leaves a small error, and 1 less a small number is rounded:
-            it has to be gone before something else is written.
+        retrieved: Whether a head writes to it. Softmax then leaves a small error, and 1 minus a small number is
+            rounded, so the coordinate must be cleared before the next number is written.
     """
 
     slots: list[int]
@@ -50,10 +50,10 @@ class _Life:
 
 
 def shared(graph: Graph, schedule: Schedule, allocation: Allocation) -> Allocation:
-    """The same numbers in fewer coordinates.
+    """Return an allocation of the same numbers to fewer coordinates.
 
     Raises:
-        ConstructionError: If the program has loops; they keep their numbers in place.
+        ConstructionError: If the program has loops; their coordinates cannot be reused.
     """
     if graph.loops:
         raise ConstructionError("a narrow program cannot have loops")
@@ -106,7 +106,7 @@ def _plain(node: object, k: int) -> str:
 
 
 def _joined_in_place(lives: list[_Life], schedule: Schedule) -> list[_Life]:
-    """Let numbers go on in the coordinate of an earlier one that they are the sum of and something later."""
+    """Coalesce live ranges: a number that is an earlier one plus later terms stays in its coordinate."""
     by_atom: dict[Atom, list[_Life]] = {}
     kept: list[_Life] = []
     for life in sorted(lives, key=lambda item: (item.birth, len(item.written), item.slots[0])):
@@ -142,13 +142,13 @@ def _goes_on(before: _Life, after: _Life, schedule: Schedule) -> bool:
 
 
 def _cleared_at(old: _Life, new: _Life) -> int:
-    """The feed-forward stage that makes room for what is first written at a stage: the last that does."""
+    """Return the last feed-forward stage that can clear the coordinate before the new number is written."""
     latest = new.birth - 1 if old.retrieved else new.birth
     return latest - latest % 2
 
 
 def _fits(old: _Life, new: _Life) -> bool:
-    """Whether there is a feed-forward sublayer between the two lives."""
+    """Whether a feed-forward sublayer between the two live ranges can clear the coordinate."""
     return max(old.death, 2) <= _cleared_at(old, new)
 
 

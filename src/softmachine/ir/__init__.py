@@ -1,7 +1,7 @@
 """Signals: the intermediate representation between a theorem and its weights.
 
-A signal is a vector at every position of the sequence. There are five ways to make one (:mod:`.primitives`); everything
-else is a gadget made of them (:mod:`.gadgets`). :func:`.evaluate.evaluate` computes any signal exactly.
+A signal is a vector at every position of the sequence. Five primitives create signals (:mod:`.primitives`); everything
+else is a gadget composed of them (:mod:`.gadgets`). :func:`.evaluate.evaluate` computes any signal exactly.
 """
 
 from softmachine.ir.evaluate import evaluate

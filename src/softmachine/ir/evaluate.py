@@ -1,6 +1,6 @@
-"""Exact evaluation of a signal graph on a token sequence: the oracle of the compiler.
+"""Exact interpreter of signal graphs on a token sequence: the oracle of the compiler.
 
-Written to be read. Every kind, gap, tie and rounding that an author promised is checked on the way.
+Written for readability, not speed. It checks every range, score gap, tie and rounding that the author declared.
 """
 
 from __future__ import annotations
@@ -23,21 +23,21 @@ TOLERANCE = Fraction(1, 4)
 
 
 def evaluate(signal: Signal, tokens: Sequence[str], length: int | None = None) -> Column:
-    """The signal's value at every position of the sequence.
+    """Return the signal's value at every position of the sequence.
 
     Args:
-        signal: What to evaluate.
+        signal: The signal to evaluate.
         tokens: The sequence.
         length: n, the length of the input word, if the signal uses it.
 
     Raises:
-        ConstructionError: If a promise (a kind, a gap, a tie) does not hold, or a softmax has no rational value.
+        ConstructionError: If a declaration (a range, a gap, a tie) does not hold, or a softmax has no rational value.
     """
     return _Evaluation(tokens, length, {}).evaluate(signal.forms)
 
 
 class _Evaluation:
-    """The values of all nodes on one sequence, each computed once."""
+    """Values of all nodes on one sequence, each computed once."""
 
     def __init__(self, tokens: Sequence[str], length: int | None, known: dict[Node, Column]) -> None:
         self.tokens = tokens
@@ -78,8 +78,8 @@ class _Evaluation:
             case Loop():
                 return self.loop(node)
             case Carried():
-                raise ConstructionError(f"{node.name!r} is read outside of the loop that carries it")
-        raise ConstructionError(f"a signal cannot be made of {node!r}")
+                raise ConstructionError(f"{node.name!r} is read outside the loop that carries it")
+        raise ConstructionError(f"unknown kind of signal node: {node!r}")
 
     def loop(self, node: Loop) -> Column:
         column = self.forms(node.initial)
@@ -110,7 +110,7 @@ class _Evaluation:
         return result
 
     def choose(self, node: Attention, i: int, scores: dict[int, Fraction]) -> list[int]:
-        """The positions that get weight, each the same."""
+        """Return the positions with nonzero attention weight; all have the same weight."""
         if not scores:
             return []
         best = max(scores.values())
@@ -119,7 +119,7 @@ class _Evaluation:
         gap = node.gap.at(i, self.length) if isinstance(node.gap, Feature) else node.gap
         if gap is not None and others and best - max(others) < gap:
             raise ConstructionError(
-                f"head {node.name!r} at position {i}: the gap is {best - max(others)}, less than the promised {gap}"
+                f"head {node.name!r} at position {i}: the gap is {best - max(others)}, less than the declared {gap}"
             )
         self.check_fall(node, i, scores, winners, gap)
         match node.weighting.choice:
@@ -134,22 +134,22 @@ class _Evaluation:
     def check_fall(
         self, node: Attention, i: int, scores: dict[int, Fraction], winners: list[int], gap: Fraction | None
     ) -> None:
-        """Check that the other scores are as far below as promised; a flat fall is the gap itself."""
+        """Check that the other scores decay as declared; for a flat decay the check of the gap suffices."""
         if gap is None or node.fall is Fall.FLAT:
             return
         best = scores[winners[0]]
         below = sorted(best - score for j, score in scores.items() if j not in winners)
-        promised = {k: distance >= k * gap for k, distance in enumerate(below, 1)}
+        holds = {k: distance >= k * gap for k, distance in enumerate(below, 1)}
         if node.fall is Fall.QUADRATIC:
             away = {j: min(abs(j - winner) for winner in winners) for j in scores}
-            promised = {j: best - scores[j] >= away[j] ** 2 * gap for j in scores}
-        if not all(promised.values()):
-            raise ConstructionError(f"head {node.name!r} at position {i}: its scores do not fall as promised")
+            holds = {j: best - scores[j] >= away[j] ** 2 * gap for j in scores}
+        if not all(holds.values()):
+            raise ConstructionError(f"head {node.name!r} at position {i}: the scores do not decay as declared")
 
     def check_restores(self, node: Named, column: Column) -> None:
-        """Check that the forms are rounded values: moving what they restore by 1/4, atom by atom, changes nothing.
+        """Check that the forms are rounded values: shifting each atom of the restored forms by 1/4 changes no output.
 
-        Atoms that are looked up, from tokens and positions, have no errors.
+        Atoms of tokens and positions are table entries, which have no errors.
         """
         factors: dict[Atom, Fraction] = {}
         for atom, factor in (term for form in node.restores for term in form.terms.items()):
@@ -174,11 +174,13 @@ class _Evaluation:
         for i, row in enumerate(column):
             for k, (value, kind) in enumerate(zip(row, node.kinds, strict=True)):
                 if not kind.admits(value, i, len(self.tokens)):
-                    raise ConstructionError(f"{node.label(k)} is {value} at position {i}; promised was {kind}")
+                    raise ConstructionError(
+                        f"{node.label(k)} is {value} at position {i}, outside its declared range: {kind}"
+                    )
 
 
 def _inputs_of_unit(node: Node) -> Iterable[Affine]:
-    """The forms that a unit reads; nothing of other nodes."""
+    """Return the forms that a unit reads; nothing for other nodes."""
     return node.forms if isinstance(node, Unit) else ()
 
 
@@ -187,11 +189,13 @@ def _shown(row: Vector) -> str:
 
 
 def _normalised(node: Norm, row: Vector) -> Vector:
-    """The numbers over the root of the mean of their squares."""
+    """Divide a row by its root mean square; a zero row stays zero."""
     square = sum((x * x for x in row), Fraction(0)) / len(row)
     if not square:
         return row
     root = Fraction(isqrt(square.numerator), isqrt(square.denominator))
     if root * root != square:
-        raise ConstructionError(f"the layer norm {node.name!r} has no rational value: it is over the root of {square}")
+        raise ConstructionError(
+            f"the layer norm {node.name!r} has no rational value: it divides by the root of {square}"
+        )
     return tuple(x / root for x in row)

@@ -1,7 +1,7 @@
-"""What is known of a number that a signal carries: its range, and the grid it lies on.
+"""Value ranges of the components of a signal: an interval, and a denominator.
 
-Kinds are inferred through affine maps, ReLU and attention. Gadgets ask for the kinds they assume when the graph is
-built, and the exact evaluator checks every kind on every value it computes.
+Ranges are inferred through affine maps, ReLU and attention. Gadgets check the ranges that they assume when the graph is
+built, and the exact interpreter checks every range on every value it computes.
 """
 
 from __future__ import annotations
@@ -24,7 +24,8 @@ class Kind:
     Args:
         low: Lower bound; may grow with the length.
         high: Upper bound; may grow with the length.
-        over: "1" for integers, "i+1" for integers divided by the number of positions so far, None for any real.
+        over: The denominator: "1" for integers, "i+1" for integers divided by the number of positions up to this one,
+            None for arbitrary reals.
     """
 
     low: Bound
@@ -47,16 +48,16 @@ class Kind:
         return any(self.low.coefficients[1:]) or any(self.high.coefficients[1:])
 
     def within(self, other: Kind) -> bool:
-        """Whether every number of this kind is of the other kind."""
+        """Whether this range is contained in the other one."""
         inside = other.low.surely_at_most(self.low) and self.high.surely_at_most(other.high)
         return inside and _coarsest({self.over, other.over}) == other.over
 
     def tighter(self, other: Kind) -> Kind:
-        """The one that says more of a number that is of both kinds; this one if neither does."""
+        """Return the range that is contained in the other; this one if neither is."""
         return other if other.within(self) else self
 
     def admits(self, value: Fraction, i: int, n: int) -> bool:
-        """Whether a value at position i of n may occur."""
+        """Whether the range contains a value at position i of n."""
         grid = {INTEGERS: 1, SHARES: i + 1}.get(self.over or "")
         on_grid = grid is None or (value * grid).denominator == 1
         return on_grid and self.low.at(n) <= value <= self.high.at(n)
@@ -79,7 +80,7 @@ def real(low: Bound | Fraction | int, high: Bound | Fraction | int) -> Kind:
 
 
 def exactly(value: Fraction) -> Kind:
-    """The kind of a constant."""
+    """Return the range of a constant."""
     return Kind(Bound.of(value), Bound.of(value), INTEGERS if value.denominator == 1 else None)
 
 
@@ -88,7 +89,7 @@ SIGN = integer(-1, 1)
 
 
 def combination(terms: Iterable[tuple[Fraction, Kind]], constant: Fraction) -> Kind:
-    """The kind of an affine combination, by interval arithmetic."""
+    """Return the range of an affine combination, by interval arithmetic."""
     low, high = [whole(constant)], [whole(constant)]
     grids = {INTEGERS if constant.denominator == 1 else None}
     for factor, kind in terms:
@@ -101,7 +102,7 @@ def combination(terms: Iterable[tuple[Fraction, Kind]], constant: Fraction) -> K
 
 
 def _accumulate(total: list[Fraction | int], bound: Bound, factor: Fraction | int) -> None:
-    """Add a multiple of a polynomial to another: in place, in integers, since much of what compiling takes is this."""
+    """Add a multiple of one polynomial to another, in place and in integers (a hot spot of compilation)."""
     total += [0] * (len(bound.numbers) - len(total))
     for k, coefficient in enumerate(bound.numbers):
         if coefficient:
@@ -109,13 +110,13 @@ def _accumulate(total: list[Fraction | int], bound: Bound, factor: Fraction | in
 
 
 def rectified(kind: Kind) -> Kind:
-    """The kind of ReLU(x)."""
+    """Return the range of ReLU(x)."""
     zero = Bound.of(0)
     return Kind(kind.low if zero.surely_at_most(kind.low) else zero, kind.high.join(zero), kind.over)
 
 
 def union(kinds: Iterable[Kind]) -> Kind:
-    """A kind that has all the given ones within it."""
+    """Return a range that contains all the given ones."""
     first, *rest = kinds
     for kind in rest:
         first = Kind(first.low.meet(kind.low), first.high.join(kind.high), _coarsest({first.over, kind.over}))
@@ -123,5 +124,5 @@ def union(kinds: Iterable[Kind]) -> Kind:
 
 
 def _coarsest(grids: set[str | None]) -> str | None:
-    """The grid on which numbers of all these grids lie: integers are also integers over i+1."""
+    """Return the common denominator: every integer is also an integer over i+1; None means any real."""
     return None if None in grids else max(grids, key=lambda grid: _GRIDS.index(grid or ""))

@@ -1,6 +1,7 @@
-"""The five ways to make a signal: token, position, (affine), relu and step, attend; and two ways to arrange them.
+"""The primitives of the intermediate representation: token, position, relu and step, norm, attend; named, loop.
 
-``named`` says that the residual stream carries a vector under a name; ``loop`` repeats a block of signals.
+``named`` stores a vector in the residual stream under a name; ``loop`` repeats a block of signals. Affine maps are
+folded into the forms of a signal and need no primitive.
 """
 
 from __future__ import annotations
@@ -20,12 +21,12 @@ from softmachine.transformer.features import Feature, Relation
 
 @dataclass(frozen=True, eq=False)
 class Token(Node):
-    """A vector looked up from the token at this position; what the table leaves out is zero, tokens and components."""
+    """A vector looked up from the token at this position; tokens and components missing from the table are zero."""
 
     table: Mapping[str, Mapping[int, Fraction]]
 
     def row(self, token: str) -> tuple[Fraction, ...]:
-        """The vector of a token."""
+        """Return the vector of a token."""
         found = self.table.get(token, {})
         return tuple(found.get(k, Fraction(0)) for k in range(len(self.kinds)))
 
@@ -41,7 +42,7 @@ class Position(Node):
 class Unit(Node):
     """Hidden units of a feed-forward layer: ``activation`` of each form.
 
-    ``after`` has no influence on the numbers: the units are computed in no earlier layer than these forms.
+    ``after`` does not influence the values: the units are computed in the layer of these forms, or a later one.
     """
 
     forms: tuple[Affine, ...]
@@ -52,17 +53,17 @@ class Unit(Node):
 
 @dataclass(frozen=True, eq=False)
 class Norm(Unit):
-    """Hidden units that are normalised together: x₁ … x_k over the square root of the mean of their squares.
+    """Hidden units that are normalised together: x₁ … x_k divided by their root mean square.
 
-    That is the first half of the layer norm of (x, -x), whose mean is 0. If all are 0, so is the norm.
+    This is the first half of the layer norm of (x, -x), whose mean is 0. The norm of zeros is zero.
     """
 
 
 class Fall(StrEnum):
-    """How the scores fall off below the maximum: what the gap says of the other keys."""
+    """How attention scores decay below the maximum: the bound that the gap implies for the other keys."""
 
     FLAT = "flat"
-    """Every other score is at least a gap below."""
+    """Every other score is at least one gap below the maximum."""
     LINEAR = "linear"
     """The k-th best of the others is at least k gaps below."""
     QUADRATIC = "quadratic"
@@ -71,11 +72,11 @@ class Fall(StrEnum):
 
 @dataclass(frozen=True, eq=False)
 class Attention(Node):
-    """One attention head: what it retrieves.
+    """The output of one attention head.
 
-    Promises of the author, which the exact evaluator checks: ``gap``, the maximal score exceeds every other score by at
-    least this much; ``fall``, how far the further ones are below; ``single``, keys that tie for the maximum hold equal
-    values, so that one is retrieved.
+    The author declares, and the exact interpreter checks: ``gap``, by which the maximal score exceeds every other score
+    at least; ``fall``, how the other scores decay; ``single``, that keys tied for the maximum have equal values, so
+    that the average is one of them.
     """
 
     query: tuple[Affine, ...]
@@ -94,8 +95,8 @@ class Attention(Node):
 class Named(Node):
     """Forms that the residual stream carries under a name.
 
-    ``restores``, if given, are forms of which these are the rounded values: an error of at most 1/4 there leaves none
-    here.
+    ``restores``, if given, are the forms whose rounded values these are: errors of at most 1/4 in them do not change
+    these forms.
     """
 
     forms: tuple[Affine, ...]
@@ -105,12 +106,12 @@ class Named(Node):
 
 @dataclass(frozen=True, eq=False)
 class Carried(Node):
-    """The values that a loop carries, as its body sees them."""
+    """The loop-carried values, as read by the body."""
 
 
 @dataclass(frozen=True, eq=False)
 class Loop(Node):
-    """The values that a loop carries, when it has run: ``body`` applied ``times`` times to ``initial``."""
+    """The loop-carried values after the last iteration: ``body`` applied ``times`` times to ``initial``."""
 
     carried: Carried
     initial: tuple[Affine, ...]
@@ -119,12 +120,12 @@ class Loop(Node):
     made_of = ("initial", "body")
 
     def turns(self, length: int | None) -> int:
-        """How often it runs on an input of this length."""
+        """Return the number of iterations on an input of this length."""
         return int(self.times.at(0, length)) if isinstance(self.times, Feature) else self.times
 
 
 def outside_loops(node: Node) -> Iterable[Affine]:
-    """What must be known before a node can be followed: of a loop only where it starts."""
+    """Return the forms that a node reads before its body runs: for a loop, only the initial values."""
     return node.initial if isinstance(node, Loop) else node.inputs()
 
 
@@ -140,7 +141,7 @@ def token(
 
 
 def one_hot(name: str, labels: tuple[str, ...], others: tuple[str, ...] = ()) -> Signal:
-    """Which of these tokens is at this position; zero at others."""
+    """One-hot vector of the token at this position; zero for other tokens."""
     rows: dict[str, dict[int, Fraction]] = {key: {} for key in (*labels, *others)}
     for k, label in enumerate(labels):
         rows[label][k] = Fraction(1)
@@ -150,7 +151,7 @@ def one_hot(name: str, labels: tuple[str, ...], others: tuple[str, ...] = ()) ->
 def _of_rows(
     name: str, rows: Mapping[str, Mapping[int, Fraction]], width: int, labels: tuple[str, ...] | None
 ) -> Signal:
-    """A vector looked up from the token, of which only what is not 0 is written down."""
+    """Create a token signal from sparse rows."""
     columns: list[set[Fraction]] = [{Fraction(0)} for _ in range(width)]
     for row in rows.values():
         for k, number in row.items():
@@ -166,7 +167,7 @@ def position(feature: Feature, name: str | None = None) -> Signal:
 
 
 def relu(name: str, signal: Signal, *, after: Signal | None = None) -> Signal:
-    """max(0, x), component by component; ``after`` makes it wait until another signal is there, see :class:`Unit`."""
+    """max(0, x), component by component; ``after`` delays it until another signal is computed, see :class:`Unit`."""
     waits = after.forms if after is not None else ()
     kinds = tuple(map(rectified, signal.kinds))
     return of_node(Unit(name, kinds, signal.forms, "relu", waits, labels=signal.labels))
@@ -178,10 +179,10 @@ def step(name: str, signal: Signal) -> Signal:
 
 
 def norm(name: str, signal: Signal) -> Signal:
-    """Layer norm of the numbers and their negatives: each over the root of the mean of all squares; of one, its sign.
+    """Layer norm of a vector and its negative: each component over the root mean square; for one component, its sign.
 
-    Equations (11d) and (11e) of "Revisiting Padded Transformer Expressivity", on a part of the vector, with no
-    stabiliser. Only one number has a norm that is always rational; what exact arithmetic cannot have, it refuses.
+    Equations (11d) and (11e) of "Revisiting Padded Transformer Expressivity", on a part of the vector, without ε. Only
+    the norm of a single number is always rational; the exact interpreter raises an error for irrational norms.
     """
     if len(signal) == 1:
         kinds: tuple[Kind, ...] = (Kind(Bound.of(-1), Bound.of(1), INTEGERS),)
@@ -203,10 +204,10 @@ def attend(
     single: bool = False,
     fall: Fall = Fall.FLAT,
 ) -> Signal:
-    """The value at the keys that match the query best: the score is query · key + bias(key position, query position).
+    """The value at the keys with the highest score, query · key + bias(key position, query position).
 
-    Without query and key every visible position counts alike, and the result is their mean. ``gap`` and ``single`` are
-    promises about the scores and the values of tied keys, see :class:`Attention`.
+    Without query and key, attention is uniform and the result is the mean over the visible positions. ``gap``,
+    ``single`` and ``fall`` declare properties of the scores and of the values at tied keys, see :class:`Attention`.
     """
     queries, keys = (query.forms if query else ()), (key.forms if key else ())
     if len(queries) != len(keys):
@@ -215,7 +216,7 @@ def attend(
     if mask in (Mask.PAST, Mask.FUTURE):
         kinds = tuple(union([kind, exactly(Fraction(0))]) for kind in kinds)
     over_all = not queries and bias is None and mask is Mask.CAUSAL
-    grid = INTEGERS if chosen else SHARES if over_all else None  # a share of one position's i+1 is none of another's
+    grid = INTEGERS if chosen else SHARES if over_all else None  # means at different positions have different i+1
     kinds = tuple(Kind(kind.low, kind.high, grid if kind.is_integer else None) for kind in kinds)
     exact_gap = Fraction(gap) if isinstance(gap, int) else gap
     node = Attention(
@@ -225,12 +226,12 @@ def attend(
 
 
 def named(name: str, signal: Signal, *, restores: Signal | None = None) -> Signal:
-    """The signal, carried by the residual stream under this name: what later stages read is the named coordinate.
+    """Store the signal in the residual stream under a name: later stages read the named coordinate.
 
     Args:
         name: The name.
-        signal: What is carried.
-        restores: What the signal is the rounded value of, if it is one: errors up to 1/4 there are taken away.
+        signal: The signal to store.
+        restores: The signal whose rounded value this one is, if any: errors up to 1/4 in it are removed.
     """
     restored = restores.forms if restores is not None else ()
     node = Named(name, signal.kinds, signal.forms, restored, labels=signal.labels)
@@ -241,18 +242,18 @@ def loop(name: str, *, times: int | Feature, carry: Signal, body: Callable[[Sign
     """The carried signal after ``body`` has been applied ``times`` times; ``times`` may be a feature of n.
 
     Raises:
-        ConstructionError: If the body gives another width, or numbers outside the kinds of the carried ones.
+        ConstructionError: If the body returns a different width, or values outside the ranges of the carried ones.
     """
     if isinstance(times, int) and times < 0:
         raise ConstructionError(f"loop {name!r} cannot run {times} times")
     carried = Carried(name, carry.kinds, labels=carry.labels)
     result = body(of_node(carried, exclusive=carry.exclusive))
     if len(result) != len(carry):
-        raise ConstructionError(f"loop {name!r} carries {len(carry)} numbers, but its body gives {len(result)}")
+        raise ConstructionError(f"loop {name!r} carries {len(carry)} numbers, but its body returns {len(result)}")
     for index, (before, after) in enumerate(zip(carry.kinds, result.kinds, strict=True)):
         if not after.within(before):
             raise ConstructionError(
-                f"loop {name!r}: component {index} is carried as {before}, but the body gives {after}"
+                f"loop {name!r}: component {index} is carried as {before}, but the body returns {after}"
             )
     node = Loop(name, carry.kinds, carried, carry.forms, result.forms, times, labels=carry.labels)
     return of_node(node, exclusive=carry.exclusive)

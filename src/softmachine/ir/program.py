@@ -1,4 +1,4 @@
-"""Programs: signals together with the vocabulary they read and the outputs they decide between."""
+"""Programs: the logits of a model as signals, with its vocabulary and its outputs."""
 
 from __future__ import annotations
 
@@ -16,20 +16,21 @@ Meaning = TypeVar("Meaning", bound=Hashable)
 
 @dataclass(frozen=True)
 class Program:
-    """What a theorem hands to the compiler.
+    """The input of the compiler: logits over a vocabulary.
 
     Args:
         name: The name of the model.
-        vocabulary: The tokens that may stand in a sequence.
-        outputs: What the logits stand for: next tokens for a decoder, answers for an encoder.
-        logits: One number for each output; the largest decides.
-        margin: With hard attention the largest logit exceeds the others by at least this much, where it matters.
-        narrow: Whether a coordinate may hold several numbers, one after the other, so that fewer are needed; units then
-            clear it in between.
-        spare: How much of the error that a rounding gadget takes away is left to the rounding of a small format.
-        positions: How many positions there are, where padding decides it and not the length of a word.
-        sharpness: With softmax, the least scaled gap that anyone chooses unasked; what small formats need may be more
-            than what is certified for exact numbers.
+        vocabulary: The input tokens.
+        outputs: The labels of the logits: next tokens for a decoder, answers for an encoder.
+        logits: One number for each output; the argmax is the prediction.
+        margin: With hard attention, the largest logit exceeds the others by at least this much wherever the output
+            counts.
+        narrow: Whether coordinates may be reused, which makes the residual stream narrower; units clear a coordinate
+            before it is reused.
+        spare: The part of the error tolerance of rounding gadgets that is reserved for rounding in low precision.
+        positions: The number of positions, if padding determines it rather than the length of the input.
+        sharpness: With softmax, the default lower bound of scale × gap; low-precision formats may need more than exact
+            arithmetic does.
     """
 
     name: str
@@ -50,7 +51,7 @@ class Program:
 
 
 class Vocabulary(Generic[Meaning]):
-    """Tokens and what each means to the theorem, from which token signals are made."""
+    """Maps tokens to their meanings in a construction; creates token signals from the meanings."""
 
     def __init__(self, meanings: Mapping[str, Meaning]) -> None:
         self.meanings = dict(meanings)
@@ -76,13 +77,13 @@ class Vocabulary(Generic[Meaning]):
     def program(
         self, name: str, logits: Mapping[str, Signal], margin: Fraction | None = None, *, narrow: bool = False
     ) -> Program:
-        """A decoder whose next token is the one of the largest logit; tokens that are left out are never produced."""
+        """Create a decoder that emits the token with the largest logit; tokens without a logit are never emitted."""
         outputs = tuple(key for key in self.tokens if key in logits)
         return Program(name, self.tokens, outputs, stack(*(logits[key] for key in outputs)), margin, narrow)
 
 
 def recogniser(name: str, tokens: Sequence[str], accept: Signal, *, positions: int | None = None) -> Program:
-    """An encoder that answers at every position whether a bit is 1."""
+    """Create an encoder whose output at every position is whether a bit is 1."""
     accept.require_bits("recogniser")
     half = constant(Fraction(1, 2))
     logits = stack(half - accept, accept - half)

@@ -1,12 +1,12 @@
-"""Stacking by reductions (Lemma 5.3): one transformer in which a reduction feeds a recogniser.
+"""Composition of programs (Lemma 5.3 of "Revisiting Padded Transformer Expressivity"): a reduction feeds a recogniser.
 
-A reduction t is computed bit by bit, in parallel: the first transformer reads a word and padding and says at padding
-position ``offset`` + i what the i-th bit of t(w) is. If it takes padding to find a bit out, every bit has a block of
-its own, and is said at the end of the i-th block. The second one recognises a language of words over 0 and 1 (and has
-padding of its own). Stacked, the second reads what the first says instead of tokens: its token tables become affine
-forms of the bit, its position features are those of the number of the bit, and its heads avoid what stands before and
-inside blocks. Layers, loops and widths add up. What comes of it is a program that reads bits, if the reduction does, so
-that a chain of reductions is stacked one by one.
+A reduction t is computed bit by bit, in parallel: the first transformer reads a word and padding, and outputs the i-th
+bit of t(w) at padding position ``offset`` + i. If computing a bit needs padding, every bit has its own block, and the
+output is at the end of the i-th block. The second transformer recognises a language over {0, 1} (and has its own
+padding). In the composition, the second one reads the outputs of the first instead of tokens: its token tables become
+affine forms of the bit, its position features are those of the index of the bit, and its heads avoid the positions
+before and inside blocks. Layers, loops and widths add up. The result is a program that reads bits if the reduction
+does, so that chains of reductions are composed one by one.
 """
 
 from __future__ import annotations
@@ -29,38 +29,38 @@ from softmachine.transformer.wired_features import InBlocks, Shifted
 def stacked(
     name: str, reduction: Program, recogniser: Program, *, offset: int, bits: int, length: int, block: int = 1
 ) -> Program:
-    """One transformer that recognises w iff the recogniser accepts t(w).
+    """Compose a reduction and a recogniser into one transformer that accepts w iff the recogniser accepts t(w).
 
     Args:
-        name: What to call it.
-        reduction: Says "true" at the end of the i-th block iff the i-th bit of t(w) is 1. It has two outputs.
+        name: The name of the composition.
+        reduction: Outputs "true" at the end of the i-th block iff the i-th bit of t(w) is 1. It has two outputs.
         recogniser: Reads 0, 1 and one more token, its padding.
-        offset: Where the reduction's blocks begin.
-        bits: How many there are.
-        length: How many positions the recogniser has, bits and padding.
-        block: How many positions the reduction has for each bit; the last one says it.
+        offset: The position of the first block.
+        bits: The number of blocks.
+        length: The number of positions of the recogniser, bits and padding.
+        block: The number of positions of the reduction per bit; the last one outputs the bit.
 
     Raises:
-        ConstructionError: If they do not fit together.
+        ConstructionError: If their vocabularies or outputs do not match.
     """
     padding = [item for item in recogniser.vocabulary if item not in ("0", "1")]
     if reduction.outputs != ("false", "true") or len(padding) != 1:
         raise ConstructionError(
             f"{reduction.name!r} cannot feed {recogniser.name!r}",
-            hint="a reduction says false or true, and a recogniser reads 0, 1 and padding",
+            hint="a reduction outputs false or true, and a recogniser reads 0, 1 and padding",
         )
-    said = (reduction.logits[1] + Fraction(1, 2)).known(BIT)
+    output = (reduction.logits[1] + Fraction(1, 2)).known(BIT)
     inside = [*[1] * (block - 1), 0] * bits
     is_letter = flag("is letter", [0] * offset + [1 - item for item in inside])
     is_padding = flag("is padding", [0] * (offset + len(inside)) + [1] * (length - bits))
-    letter = named("letter", relu("letter", said + is_letter - 1).known(BIT))
+    letter = named("letter", relu("letter", output + is_letter - 1).known(BIT))
     avoided = avoiding(flag("is outside", [1] * offset + (inside if block > 1 else [])))
 
     def placed(feature: Feature) -> Feature:
         return Shifted(offset, feature) if block == 1 else InBlocks(offset, feature, block, bits)
 
     def read(table: Token) -> Signal:
-        """A token's table as forms: a row for 0, what 1 has more, and a row for padding."""
+        """A token table as forms: the row of 0, the difference of the rows of 1 and 0, and the row of padding."""
         rows = zip(*map(table.row, ("0", "1", padding[0])), strict=True)
         return stack(*(is_letter * zero + letter * (one - zero) + is_padding * pad for zero, one, pad in rows))
 
@@ -75,7 +75,7 @@ def _rebuilt(
     avoided: tuple[Signal, Signal],
     placed: Callable[[Feature], Feature],
 ) -> Signal:
-    """The recogniser's signal on what ``read`` gives in place of tokens, with features where they are ``placed``."""
+    """Rebuild the recogniser's signal with ``read`` in place of token tables and ``placed`` features."""
     atoms: dict[Atom, Affine] = {}
     carried: dict[Carried, Carried] = {}
 
@@ -86,7 +86,7 @@ def _rebuilt(
         )
 
     def again(node: Node) -> Signal:
-        """The same node; what it reads has been rebuilt."""
+        """Rebuild one node whose inputs have been rebuilt."""
         match node:
             case Token():
                 return read(node)
@@ -96,7 +96,7 @@ def _rebuilt(
             case Attention():
                 head = node.over(forms)
                 query, key = (*head.query, *avoided[0].forms), (*head.key, *avoided[1].forms)
-                # What stands before has queries of no meaning, so that nothing is promised of them.
+                # Positions before the blocks have arbitrary queries, so the declared gap does not hold for them.
                 kinds = tuple(Kind(kind.low, kind.high, None) for kind in node.kinds)
                 return of_node(replace(head, kinds=kinds, query=query, key=key, single=False, gap=None))
             case Carried():

@@ -1,8 +1,8 @@
-"""Signals: a vector at every position, made in five ways, with affine maps folded as they are written.
+"""Signals, affine forms and graph nodes: a vector at every position, with affine maps folded on construction.
 
 A signal's components are affine forms over *atoms*, the numbers that nodes of the graph produce: a token's table
-entry, a position feature, a ReLU or step unit, what a head retrieves, a value that a loop carries. Adding, scaling and
-stacking signals only rewrites forms; nothing of it costs a layer.
+entry, a position feature, a ReLU or step unit, an output of a head, a loop-carried value. Adding, scaling and stacking
+signals only rewrites forms and costs no layer.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from softmachine.support.errors import ConstructionError
 
 @dataclass(frozen=True, eq=False)
 class Node:
-    """Something that produces numbers at every position; its atoms are (node, 0), (node, 1) and so on.
+    """A graph node that produces a vector at every position; its atoms are (node, 0), (node, 1) and so on.
 
     Args:
-        name: The name its author gave it; coordinates, heads and units carry it.
-        kinds: What is known of each number.
-        labels: What each number stands for, if the vector is indexed by names.
+        name: The name given by the author; coordinates, heads and units carry it.
+        kinds: The range of each component.
+        labels: The label of each component, if the vector is indexed by names.
     """
 
     name: str
@@ -34,7 +34,7 @@ class Node:
     """The fields that hold forms."""
 
     def label(self, index: int) -> str:
-        """The name of one number: ``name``, ``name[label]`` or ``name[index]``."""
+        """Return the name of one component: ``name``, ``name[label]`` or ``name[index]``."""
         if len(self.kinds) == 1 and self.labels is None:
             return self.name
         return f"{self.name}[{self.labels[index] if self.labels else index}]"
@@ -44,7 +44,7 @@ class Node:
         return (form for name in self.made_of for form in getattr(self, name))
 
     def over(self, forms: Callable[[tuple[Affine, ...]], tuple[Affine, ...]]) -> Self:
-        """The node with other forms; itself if it has none."""
+        """Return the node with its forms replaced; the node itself if it has none."""
         changed = {name: forms(getattr(self, name)) for name in self.made_of}
         return type(self)(**vars(self) | changed) if changed else self
 
@@ -61,7 +61,7 @@ class Affine:
 
     @property
     def kind(self) -> Kind:
-        """What interval arithmetic says of the value."""
+        """The range of the value, by interval arithmetic."""
         return combination(((factor, node.kinds[k]) for (node, k), factor in self.terms.items()), self.constant)
 
     def __add__(self, other: Affine) -> Affine:
@@ -98,9 +98,9 @@ class Signal:
 
     Args:
         forms: The components.
-        kinds: What is known of each component (at least what interval arithmetic says).
-        labels: What each component stands for, if anything.
-        exclusive: Whether at most one component is nonzero, and that one is 1 (a one-hot vector, or zero).
+        kinds: The range of each component (at least as narrow as interval arithmetic gives).
+        labels: The label of each component, if any.
+        exclusive: Whether at most one component is nonzero, and that one is 1 (a one-hot or zero vector).
     """
 
     forms: tuple[Affine, ...]
@@ -109,7 +109,7 @@ class Signal:
     exclusive: bool = False
 
     def __post_init__(self) -> None:
-        for what, items in (("kinds", self.kinds), ("labels", self.labels)):
+        for what, items in (("ranges", self.kinds), ("labels", self.labels)):
             if items is not None and len(items) != len(self.forms):
                 raise ConstructionError(f"a signal of width {len(self.forms)} cannot have {len(items)} {what}")
 
@@ -154,26 +154,26 @@ class Signal:
     __rmul__ = __mul__
 
     def __invert__(self) -> Signal:
-        """Logical not, of bits."""
+        """Logical negation of bits."""
         self.require_bits("not")
         return 1 - self
 
     @property
     def total(self) -> Signal:
-        """The sum of the components; of an exclusive signal, a bit: whether any is 1."""
+        """The sum of the components; for an exclusive signal, a bit: whether any is 1."""
         return self._sum(range(len(self)))
 
     def among(self, labels: Iterable[str]) -> Signal:
-        """The sum of the components of these labels; of an exclusive signal, a bit: whether it is one of them."""
-        wanted, places = set(labels), self._places
-        unknown = [label for label in wanted if label not in places]
+        """The sum of the components with these labels; for an exclusive signal, a bit: whether one of them is 1."""
+        chosen, places = set(labels), self._places
+        unknown = [label for label in chosen if label not in places]
         if unknown:
             raise ConstructionError(f"the signal has no component {min(unknown)!r}; it has {self.labels}")
-        return self._sum(sorted(k for label in wanted for k in places[label]))
+        return self._sum(sorted(k for label in chosen for k in places[label]))
 
     @cached_property
     def _places(self) -> dict[str, list[int]]:
-        """Where each label is. Of thousands of labels, few are asked for."""
+        """The indices of each label, cached because signals can have thousands of labels."""
         found: dict[str, list[int]] = {}
         for k, label in enumerate(self.labels or ()):
             found.setdefault(label, []).append(k)
@@ -187,21 +187,21 @@ class Signal:
         return Signal((form,), (form.kind.tighter(kind),))
 
     def known(self, *kinds: Kind, exclusive: bool = False) -> Signal:
-        """The same signal, with kinds that the author vouches for; the evaluator checks them where it is named."""
+        """Declare the ranges of the components; the interpreter checks them where the signal is named."""
         return Signal(self.forms, kinds if len(kinds) > 1 else kinds * len(self), self.labels, exclusive)
 
     def labelled(self, labels: Iterable[str], *, exclusive: bool = False) -> Signal:
-        """The same signal, with a label for each component."""
+        """Return the signal with a label for each component."""
         return Signal(self.forms, self.kinds, tuple(labels), exclusive)
 
     def require_bits(self, gadget: str) -> None:
-        """Complain unless every component is 0 or 1."""
+        """Raise a ConstructionError unless every component is 0 or 1."""
         for form, kind in zip(self.forms, self.kinds, strict=True):
             if not kind.is_bit:
                 raise ConstructionError(f"{gadget} takes bits, but {describe(form)} is {kind}")
 
     def require_integers(self, gadget: str) -> None:
-        """Complain unless every component is an integer."""
+        """Raise a ConstructionError unless every component is an integer."""
         for form, kind in zip(self.forms, self.kinds, strict=True):
             if not kind.is_integer:
                 raise ConstructionError(f"{gadget} takes integers, but {describe(form)} is {kind}")
@@ -212,9 +212,9 @@ def inputs_first(
     reads: Callable[[Node], Iterable[Affine]] = lambda node: node.inputs(),
     known: Container[Node] = (),
 ) -> Iterator[Node]:
-    """The nodes that forms depend on, each once and after all that it reads; the known ones are left out.
+    """The nodes that forms depend on, in topological order, each once; known nodes are left out.
 
-    No recursion, so that graphs may be as deep as they like.
+    Iterative, so that the depth of the graph is not limited by the recursion limit.
     """
     seen: set[Node] = set()
     path: list[tuple[Node | None, Iterator[Node]]] = [(None, _sources(forms))]
@@ -231,11 +231,11 @@ def inputs_first(
 
 
 def rewritten(signal: Signal, change: Callable[[Node, Node], Node]) -> Signal:
-    """The signal over other nodes; its kinds stay.
+    """Rewrite the nodes of a signal, inputs first; its ranges stay.
 
     Args:
         signal: The signal.
-        change: From a node, and from what it is over the changed nodes that it reads, to what it becomes.
+        change: Maps an old node, and the same node over its rewritten inputs, to the new node.
     """
     new: dict[Node, Node] = {}
 
@@ -252,19 +252,19 @@ def _sources(forms: Iterable[Affine]) -> Iterator[Node]:
 
 
 def of_node(node: Node, *, exclusive: bool = False) -> Signal:
-    """All numbers of a node, as a signal."""
+    """All components of a node, as a signal."""
     forms = tuple(Affine({(node, k): Fraction(1)}) for k in range(len(node.kinds)))
     return Signal(forms, node.kinds, node.labels, exclusive)
 
 
 def constant(value: Fraction | int, width: int = 1) -> Signal:
-    """The same number everywhere."""
+    """The same number at every position."""
     value = Fraction(value)
     return Signal((Affine({}, value),) * width, (exactly(value),) * width)
 
 
 def stack(*signals: Signal) -> Signal:
-    """Signals one above the other."""
+    """Concatenate signals."""
     return Signal(
         tuple(form for signal in signals for form in signal.forms),
         tuple(kind for signal in signals for kind in signal.kinds),
@@ -272,9 +272,9 @@ def stack(*signals: Signal) -> Signal:
 
 
 def weighted(parts: Iterable[tuple[int, Signal]], constant: int, kind: Kind) -> Signal:
-    """The sum of signals of width 1, each times a factor, and a constant; of a kind that the author vouches for.
+    """The weighted sum of signals of width 1 and a constant, with a declared range.
 
-    What ``+`` and ``*`` give, at once: long sums are made in linear time.
+    The same as ``+`` and ``*``, but in linear time for long sums.
     """
     terms: dict[Atom, Fraction] = {}
     total = Fraction(constant)
@@ -287,7 +287,7 @@ def weighted(parts: Iterable[tuple[int, Signal]], constant: int, kind: Kind) -> 
 
 
 def total(*signals: Signal, kind: Kind) -> Signal:
-    """The sum of signals of one width, component by component; of a kind that the author vouches for."""
+    """The sum of signals of equal width, component by component, with a declared range."""
     forms = (Affine.sum(parts) for parts in zip(*(signal.forms for signal in signals), strict=True))
     return Signal(tuple(forms), (kind,) * len(signals[0]))
 

@@ -1,6 +1,6 @@
-"""Theorems: one folder each. A folder is found by looking, and imported when a theorem of it is asked for.
+"""Registry of theorems. Modules are discovered by their path, and imported when one of their theorems is requested.
 
-Other people's packages add theirs through the entry-point group ``softmachine.theorems``; see ``docs/own-theorem.md``.
+Other packages add theorems through the entry-point group ``softmachine.theorems``; see ``docs/own-theorem.md``.
 """
 
 from __future__ import annotations
@@ -22,11 +22,15 @@ PREFERRED = {
     "circuit": "circuit-binary",
     "graph": "connectivity",
 }
-"""For each source language, the theorem that is used if none is named, so that others need not be imported."""
+"""For each source language, the default theorem, so that the others need not be imported."""
 
 
 def _objection(theorem: Theorem) -> str:
-    return "" if theorem.api == API else f"it is for version {theorem.api} of the interface, and this is version {API}"
+    return (
+        ""
+        if theorem.api == API
+        else f"it was written for version {theorem.api} of the interface; this is version {API}"
+    )
 
 
 _SHELF = Shelf(
@@ -41,29 +45,29 @@ _SHELF = Shelf(
 
 
 def all_theorems() -> tuple[Theorem, ...]:
-    """All theorems, by source language and rank; other people's come last."""
+    """Return all theorems, ordered by source language and rank; those of other packages come last."""
     languages = {language: place for place, language in enumerate(PREFERRED)}
     return tuple(sorted(_SHELF.every(), key=lambda item: (languages.get(item.language, len(languages)), item.rank)))
 
 
 def theorems_for(source: object) -> tuple[Theorem, ...]:
-    """All theorems about an object; the first is the default."""
+    """Return all theorems that apply to an object; the first is the default."""
     return tuple(item for item in all_theorems() if item.applies_to(source))
 
 
 def theorem_named(name: str) -> Theorem | None:
-    """The theorem of this name; only folders that mention it are imported."""
+    """Return the theorem of this name, or None; only modules that mention the name are imported."""
     return _SHELF.named(name)
 
 
 def own_source(name: str) -> Source | None:
-    """The one object that a theorem of this name is about; None if there is no such theorem, or it is about many."""
+    """Return the only source of the theorem of this name; None if there is no such theorem, or it has many sources."""
     theorem = theorem_named(name)
     return None if theorem is None or isinstance(theorem.source, type) else theorem.source
 
 
 def theorem_for(source: Source, name: str | Theorem | None = None) -> Theorem:
-    """The theorem of this name, or the default one, for an object of a source language; a theorem is taken as it is.
+    """Find the theorem of this name, or the default one, for a source; a theorem is returned as it is.
 
     Raises:
         ConstructionError: If there is none, or it does not apply.
@@ -76,9 +80,9 @@ def theorem_for(source: Source, name: str | Theorem | None = None) -> Theorem:
     fitting = theorems_for(source)
     if name is None and fitting:
         return fitting[0]
-    known = ", ".join(item.name for item in fitting) or "none yet"
+    known = ", ".join(item.name for item in fitting) or "none"
     if name is None:
-        raise ConstructionError(f"there is no theorem for {type(source).__name__}")
+        raise ConstructionError(f"no theorem applies to {type(source).__name__}")
     raise ConstructionError(
-        f"there is no theorem {name!r} for {type(source).__name__}", hint=f"those that apply: {known}"
+        f"no theorem {name!r} applies to {type(source).__name__}", hint=f"theorems that apply: {known}"
     )

@@ -1,8 +1,7 @@
-"""How words become prompts and how what a model says is read: the codec of a theorem, and what it speaks of.
+"""Codecs: conversion of words to prompts, and of a model's output tokens to results.
 
-A model that answers at once, at the positions of its prompt, has an :class:`AnsweringCodec`; one that goes on from its
-prompt token by token has a :class:`DecoderCodec`, and if it writes summaries and goes on from them alone, a
-:class:`SegmentedCodec`.
+An encoder, which answers in one pass at the positions of its prompt, has an :class:`AnsweringCodec`; an autoregressive
+decoder has a :class:`DecoderCodec`, and if it writes summaries and resumes from them alone, a :class:`SegmentedCodec`.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ S_co = TypeVar("S_co", bound=Source, covariant=True)
 
 @dataclass(frozen=True)
 class Prompt:
-    """What a model is started on: the tokens, and the length n of the input word in them (None if it may not know)."""
+    """The input of a model: the tokens, and the length n of the input word (None if the model does not receive it)."""
 
     tokens: tuple[str, ...]
     length: int | None = None
@@ -36,14 +35,16 @@ class Prompt:
 
 @dataclass(frozen=True)
 class Interface:
-    """What goes into a model that answers at once, and what it says where; positions count the tokens of its prompt.
+    """Inputs and outputs of an encoder; positions are indices into the prompt.
 
     Args:
-        symbols: The tokens that an input is made of.
-        meaning: What an answer says, in sentences.
-        inputs: What each symbol of an input is, if all inputs have the same; they are the first tokens of the prompt.
-        outputs: The name and the position of each output; none if every symbol has an answer of its own.
-        verdict: Where "true" means that the input is accepted, -1 for the last position; None if there is no verdict.
+        symbols: The tokens of inputs.
+        meaning: The meaning of an answer, in sentences.
+        inputs: The names of the symbols of an input, if all inputs have the same; they are the first tokens of the
+            prompt.
+        outputs: The name and the position of each output; empty if every symbol has an answer.
+        verdict: The position at which "true" means that the input is accepted, -1 for the last position; None if there
+            is no verdict.
     """
 
     symbols: tuple[str, ...]
@@ -55,14 +56,14 @@ class Interface:
 
 @dataclass(frozen=True, kw_only=True)
 class Outcome:
-    """What a run came to, in the terms of its language.
+    """The result of a run, in terms of its source language.
 
     Args:
-        verdict: "accept", "reject" or "halt"; None if it did not end.
-        steps: How many steps of the source language were made.
-        output: What is left, as text.
+        verdict: "accept", "reject" or "halt"; None if the run did not end.
+        steps: The number of steps of the source language.
+        output: The output, as text.
         word: The input.
-        values: The value at every symbol of the input, where each has one.
+        values: The value at every symbol of the input, if each has one.
     """
 
     verdict: str | None
@@ -73,7 +74,7 @@ class Outcome:
 
     @property
     def halted(self) -> bool:
-        """Whether the run ended by itself."""
+        """Whether the run ended."""
         return self.verdict is not None
 
     @property
@@ -82,7 +83,7 @@ class Outcome:
         return self.verdict == "accept"
 
     def trace(self) -> Iterator[str]:
-        """What happened: one text for the start and one for each step, or the word with the values below it."""
+        """Yield one text for the start and one for each step, or the word with the values below it."""
         if self.values is None:
             return
         word = [printable(symbol, keep="") for symbol in self.word]
@@ -94,18 +95,18 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Codec(ABC, Generic[S_co]):
-    """How words become prompts and how what a model says is read. Theorems provide it.
+    """Converts words to prompts and output tokens to results; defined by a theorem.
 
     Args:
-        source: The object of the source language that the model computes.
+        source: The source that the model was compiled from.
     """
 
     source: S_co
 
     view: ClassVar[str] = ""
-    """How a run is shown while it goes on: "tape", or nothing but tokens."""
+    """How a run in progress is displayed: "tape", or empty for tokens only."""
     goes_on: ClassVar[bool] = False
-    """Whether more may be said; else everything is said at once."""
+    """Whether the model is autoregressive; else it produces all outputs in one pass."""
 
     @property
     def alphabet(self) -> tuple[str, ...]:
@@ -114,76 +115,76 @@ class Codec(ABC, Generic[S_co]):
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What every answer from a model of this codec has to say."""
+        """Notes to print with every answer of a model of this codec."""
         return ()
 
     @property
     def input_length(self) -> int | None:
-        """The length of all inputs, if they have one: those of circuits and graphs do."""
+        """The length of all inputs if it is fixed, as for circuits and graphs; else None."""
         return None
 
     def text_of(self, word: Iterable[str]) -> str:
-        """An input as it is written at the command line."""
+        """Format an input as it is written on the command line."""
         return spelled(word, self.alphabet)
 
     def words(self, length: int, start: int = 0) -> Iterable[tuple[str, ...]]:
-        """Every word of a length that the theorem is about, in the order of the alphabet, from the start-th on."""
+        """Words of a length that the theorem covers, in lexicographic order, starting at index ``start``."""
         return words_from(self.alphabet, length, start) if self.input_length in (None, length) else ()
 
     def word_count(self, length: int) -> int:
-        """How many words of a length there are."""
+        """Return the number of words of a length."""
         return len(self.alphabet) ** length if self.input_length in (None, length) else 0
 
     def random_word(self, chooser: random.Random, length: int) -> tuple[str, ...]:
-        """A random word of a length; the empty one if there are no symbols."""
+        """Return a random word of a length; the empty word if the alphabet is empty."""
         return tuple(chooser.choice(self.alphabet) for _ in range(length)) if self.alphabet else ()
 
     def has_word(self, word: Sequence[str]) -> bool:
-        """Whether a word over the alphabet is among those that the theorem is about."""
+        """Whether the theorem covers a word over the alphabet."""
         return self.input_length in (None, len(word))
 
     @abstractmethod
     def prompt(self, word: Word) -> Prompt:
-        """The sequence that the model is started on."""
+        """Return the prompt for a word."""
 
     def prompts_together(self, words: Sequence[tuple[str, ...]]) -> list[Prompt]:
-        """The same for words of one length; codecs that can look at all of them together do."""
+        """Return the prompts of words of equal length; codecs may override it with a vectorised version."""
         return [self.prompt(word) for word in words]
 
     @abstractmethod
     def expected(self, word: Word, max_steps: int) -> Iterable[str | None]:
-        """What the reference interpreter says that the model should say.
+        """Return the output of the reference interpreter.
 
-        Of a decoder, the tokens that follow the prompt; of an encoder, the output at every position of the prompt, None
-        where nobody cares.
+        For a decoder, the tokens that follow the prompt; for an encoder, the output at every position of the prompt,
+        None at positions whose output is unconstrained.
         """
 
     def expected_together(self, words: Sequence[tuple[str, ...]], max_steps: int) -> list[Sequence[str | None]]:
-        """The same for words of one length; codecs that can compute them together do."""
+        """Return the expected outputs of words of equal length; codecs may override it with a vectorised version."""
         return [tuple(self.expected(word, max_steps)) for word in words]
 
     def expected_pieces(self, word: Word, max_steps: int) -> Iterator[Sequence[str | None]]:
-        """The same in pieces; codecs of long runs have them as numbers, in memory that does not grow with the run."""
+        """Yield the expected output in chunks; codecs of long runs yield token arrays, in constant memory."""
         return in_pieces(self.expected(word, max_steps))
 
     @abstractmethod
     def outcome(self, word: Word, said: Sequence[str]) -> Outcome:
-        """What it means that the model said this, taken at its word."""
+        """Parse the output of a model without checking it."""
 
     def read(self, word: Word, said: Sequence[str]) -> Outcome:
-        """What it means that the model said this, which must be a run of the source, or how one begins.
+        """Parse the output of a model, which must be a run of the source or a prefix of one.
 
         Raises:
-            PartedError: If it is none; it says where model and source part.
+            PartedError: If it is not; the message gives the position of the first difference.
         """
         self.require_run(word, said)
         return self.outcome(word, said)
 
     def require_run(self, word: Word, said: Sequence[str]) -> None:
-        """Compare what was said with what the reference interpreter says.
+        """Compare the output of a model with that of the reference interpreter.
 
         Raises:
-            PartedError: If they differ; it says where.
+            PartedError: If they differ; the message gives the position of the first difference.
         """
         comparison = Comparison(self.following(word, said))
         comparison.see(said)
@@ -191,105 +192,106 @@ class Codec(ABC, Generic[S_co]):
             comparison.close()
         if comparison.difference is not None:
             raise PartedError(
-                f"what the model says is not what {self.source.name!r} does: {comparison.difference}",
+                f"the output of the model is not a run of {self.source.name!r}: {comparison.difference}",
                 hint=Remedy(
-                    "to see all that it says: {}; to run weights that were edited: --unchecked (checked=False)",
+                    "to see the whole output: {}; to run edited weights: --unchecked (checked=False)",
                     verify=True,
                 ),
             )
 
     def following(self, word: Word, said: Sequence[str]) -> Iterator[Sequence[str | None]]:
-        """What the reference interpreter says, in pieces, up to where it is not what was said.
+        """Yield the expected output in chunks, at least up to the first difference from the given output.
 
-        A codec that gets all of it from what was said, which is right as long as that is, need not go step by step.
+        A codec may derive the expected tokens from the given ones, which are correct up to the first difference,
+        instead of running the interpreter step by step.
         """
         return self.expected_pieces(word, len(said))
 
     @abstractmethod
     def positions(self, word: Word, max_steps: int) -> int:
-        """The largest n that a run on a word has, in so many steps: how long an input is, or a context becomes."""
+        """Return the largest n of a run of at most ``max_steps`` steps: the length of the input, or of the context."""
 
     def fits(self, word: Word, length: int, max_steps: int) -> bool:
-        """Whether a run on a word, for so many steps, stays within a length.
+        """Whether a run of at most ``max_steps`` steps on a word stays within a length.
 
         Raises:
-            OutgrownError: If its prompt does not.
+            OutgrownError: If the prompt does not.
         """
         return self.positions(word, max_steps) <= length
 
     def reduced(self, word: Word) -> str | None:
-        """What the theorem's reduction makes of a word, as text; None if it is not by reduction."""
+        """Return the result of the theorem's reduction on a word, as text; None if the theorem has no reduction."""
         self.source.word(word)
         return None
 
     @property
     def chain(self) -> Source | None:
-        """The C-RASP program whose chain of thought the model writes, if it is one."""
+        """The C-RASP program whose chain of thought the model writes, if any."""
         return None
 
     @property
     def lines(self) -> Sequence[str]:
-        """The source, line by line, as people read it."""
+        """The lines of the source text."""
         try:
             return source_text(self.source).splitlines()
-        except UsageError:  # a theorem about one language has no text
+        except UsageError:  # the source of a theorem about one language has no text
             return (str(self.source),)
 
     def scene(self, word: Word, shown: Stretch) -> Scene:
-        """What a stretch of a run on a word looks like in the terms of the source: by default, its text."""
+        """Return the view of a window of a run in terms of the source: by default, the source text."""
         del word, shown
         return Scene(self.lines)
 
 
 class AnsweringCodec(Codec[S_co]):
-    """The codec of a model that answers at once, at the positions of its prompt."""
+    """Codec of an encoder: answers in one pass, at the positions of its prompt."""
 
     @abstractmethod
     def interface(self) -> Interface:
-        """What goes in, and what is said where."""
+        """Describe the inputs and outputs."""
 
     def positions(self, word: Word, max_steps: int) -> int:
-        """The length of the input, as the prompt says it; steps do not matter."""
+        """Return the length of the input according to the prompt; ``max_steps`` is ignored."""
         del max_steps
         prompt = self.prompt(word)
         return len(prompt.tokens) - 1 if prompt.length is None else prompt.length
 
     def scene(self, word: Word, shown: Stretch) -> Scene:
-        """The tokens with the answers that should be under them."""
+        """Return the tokens with the expected answers below them."""
         expected = tuple(self.expected(word, 0))[shown.first : shown.first + len(shown.tokens)]
         return Scene(self.lines, picture=Rows(first=shown.first, word=shown.tokens, rows=(("answer", expected),)))
 
 
 class DecoderCodec(Codec[S_co]):
-    """The codec of a model that goes on from its prompt, token by token, until a token stops it."""
+    """Codec of an autoregressive decoder, which runs until it emits a stop token."""
 
     goes_on: ClassVar[bool] = True
     announces: ClassVar[bool] = False
-    """Whether a run's first token only says where it starts."""
+    """Whether the first token of a run only announces the start configuration."""
 
     @abstractmethod
     def stops(self, token: str) -> bool:
-        """Whether the run is over with this token."""
+        """Whether the run ends with this token."""
 
     def is_step(self, token: str) -> bool:
-        """Whether the token is a step of the source language, as all are that do not stop the run, unless it says."""
+        """Whether the token is a step of the source language: by default, every token that is not a stop token."""
         return not self.stops(token)
 
     def token_limit(self, max_steps: int) -> int:
-        """How many tokens a run of so many steps has at most, when it has not ended: one a step."""
+        """Return the maximal number of tokens of an unfinished run of ``max_steps`` steps: one per step."""
         return max_steps
 
     def positions(self, word: Word, max_steps: int) -> int:
-        """How many tokens the prompt and the run have."""
+        """Return the number of tokens of prompt and run together."""
         return len(self.prompt(word).tokens) + sum(1 for _ in self.expected(word, max_steps))
 
     def fits(self, word: Word, length: int, max_steps: int) -> bool:
         """Whether prompt and run stay within a length."""
-        return super().fits(word, length, min(max_steps, length))  # a step has at least one token
+        return super().fits(word, length, min(max_steps, length))  # every step emits at least one token
 
 
 class SegmentedCodec(DecoderCodec[S_co]):
-    """The codec of a model that may write summaries, each the prompt of a segment that goes on from it alone."""
+    """Codec of a decoder that may write summaries, each the prompt of a segment that resumes from it alone."""
 
     @abstractmethod
     def is_step(self, token: str) -> bool:
@@ -305,10 +307,10 @@ class SegmentedCodec(DecoderCodec[S_co]):
 
     @abstractmethod
     def expected_segments(self, word: Word, max_steps: int) -> Iterable[tuple[Prompt, tuple[str, ...]]]:
-        """What the reference interpreter says that the model should say, segment by segment, with their prompts."""
+        """Yield the prompt and the expected output of each segment, from the reference interpreter."""
 
     def positions(self, word: Word, max_steps: int) -> int:
-        """How many tokens the longest context has."""
+        """Return the number of tokens of the longest context."""
         return max(self._contexts(word, max_steps))
 
     def fits(self, word: Word, length: int, max_steps: int) -> bool:
@@ -316,10 +318,10 @@ class SegmentedCodec(DecoderCodec[S_co]):
         return all(context <= length for context in self._contexts(word, max_steps))
 
     def _contexts(self, word: Word, max_steps: int) -> Iterator[int]:
-        for prompt, said in self.expected_segments(word, max_steps):
-            yield len(prompt.tokens) + len(said)
+        for prompt, output in self.expected_segments(word, max_steps):
+            yield len(prompt.tokens) + len(output)
 
     def expected(self, word: Word, max_steps: int) -> Iterator[str]:
-        """The same without prompts: what is said in all segments."""
-        for _, said in self.expected_segments(word, max_steps):
-            yield from said
+        """Yield the expected output of all segments."""
+        for _, output in self.expected_segments(word, max_steps):
+            yield from output

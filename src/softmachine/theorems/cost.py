@@ -1,4 +1,4 @@
-"""What a theorem costs: expressions over named parameters of a source, which print themselves and evaluate themselves.
+"""Cost expressions of theorems: symbolic terms over parameters of a source, with text and value.
 
 >>> tapes = parameter("K", "tapes", lambda codec: codec.machine.tapes)
 >>> print(Cost({"layers": 5}, {"heads": 1 + 5 * tapes}, also="one token per step"))
@@ -15,7 +15,7 @@ from typing import Any
 from softmachine.transformer import features
 
 SUM, PRODUCT, ATOM = range(3)
-"""How tightly the outermost operator of an expression binds."""
+"""Precedence of the outermost operator of an expression."""
 _SUPERSCRIPTS = {2: "²", 3: "³"}
 
 
@@ -24,10 +24,10 @@ class Expression:
     """A number that depends on a source.
 
     Args:
-        text: How it is printed.
-        at: Its value for the codec of a model.
-        binding: How tightly its outermost operator binds.
-        where: What its parameters are, by their symbols.
+        text: The printed form.
+        at: Maps the codec of a model to the value.
+        binding: The precedence of the outermost operator.
+        where: The meanings of its parameters, by symbol.
     """
 
     text: str
@@ -60,19 +60,19 @@ Term = int | Expression
 
 
 def parameter(symbol: str, meaning: str, at: Callable[[Any], int]) -> Expression:
-    """A parameter of a source, by its symbol and what that stands for."""
+    """Create a parameter of a source from its symbol and its meaning."""
     return Expression(symbol, at, where={symbol: meaning})
 
 
 def let(symbol: str, term: Expression) -> Expression:
-    """A symbol that stands for an expression."""
+    """Name an expression by a symbol."""
     return Expression(symbol, term.at, where={symbol: term.text, **term.where})
 
 
 def apply(
     template: str, function: Callable[..., int], *terms: Term, inside: int = SUM, binding: int = ATOM
 ) -> Expression:
-    """A function of some terms; the template has a place for each, in parentheses if it binds less than ``inside``."""
+    """Apply a function to terms; template fields are parenthesised if the term binds weaker than ``inside``."""
     found = [_constant(term) if isinstance(term, int) else term for term in terms]
     texts = [each.text if each.binding >= inside else f"({each.text})" for each in found]
     where = {symbol: meaning for each in found for symbol, meaning in each.where.items()}
@@ -89,27 +89,27 @@ def ceil_log2(term: Expression) -> Expression:
 
 
 def largest(*terms: Term) -> Expression:
-    """The maximum of some terms."""
+    """The maximum of terms."""
     return apply(f"max({', '.join(['{}'] * len(terms))})", max, *terms)
 
 
 def either(case: str, holds: Callable[[Any], bool], one: Term, other: Term) -> Expression:
-    """One term in a case, else the other."""
+    """One term if a condition holds, else the other."""
     chosen = Expression("", lambda codec: int(holds(codec)))
     return apply(f"({{1}} {case}, else {{2}})", lambda first, a, b: a if first else b, chosen, one, other)
 
 
 @dataclass(frozen=True)
 class Cost:
-    """What the models of a theorem cost.
+    """The cost of the models of a theorem.
 
     Args:
-        exact: Quantities that have exactly these values: "layers" (that an input passes through, those of a loop each
-            time), "stored layers" (those of a loop once), "heads", "heads per layer" (the most of any), "width",
-            "positions" (of a prompt), "precision" (the least b for which F_b has all weights), and "layers with
-            softmax" where the certified model is another one.
-        at_most: Quantities that have at most these values.
-        also: What is said after, for example of tokens.
+        exact: Quantities with their exact values: "layers" (executed layers, those of a loop once per iteration),
+            "stored layers" (those of a loop once), "heads", "heads per layer" (the maximum), "width", "positions" (of a
+            prompt), "precision" (the smallest b for which F_b contains all weights), and "layers with softmax" if the
+            certified model differs.
+        at_most: Quantities with upper bounds.
+        also: A remark printed at the end, for example on tokens.
     """
 
     exact: Mapping[str, Term] = field(default_factory=dict)
@@ -125,11 +125,11 @@ class Cost:
         return "; ".join(filter(None, (", ".join(filter(None, (*claims, named))), self.also)))
 
     def of(self, quantity: str, codec: object) -> int:
-        """The value of a quantity, or its bound, for the codec of a model."""
+        """Return the value of a quantity, or its bound, for the codec of a model."""
         term = self.exact[quantity] if quantity in self.exact else self.at_most[quantity]
         return term if isinstance(term, int) else term.at(codec)
 
 
 def text(term: Term) -> str:
-    """How a term is printed."""
+    """Format a term."""
     return term.text if isinstance(term, Expression) else str(term)

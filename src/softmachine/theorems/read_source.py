@@ -1,4 +1,4 @@
-"""Where sources come from: the zoo, files, standard input, or a string in a one-line format."""
+"""Reads sources: from the zoo, a file, standard input, or a string in a one-line format."""
 
 from __future__ import annotations
 
@@ -11,22 +11,22 @@ from softmachine.support.errors import Place, SourceError
 from softmachine.theorems import own_source
 
 MOST_BYTES = 1 << 20
-"""Longer sources are refused: nobody writes a machine of a megabyte by hand."""
+"""Maximal size of a source in bytes."""
 
 
 def read_source(source: str, format: str | None = None) -> Source:  # noqa: A002
-    """The object that a source describes.
+    """Read and parse a source.
 
     Args:
         source: The name of a zoo entry or of a theorem about one language, the path of a file or a pipe, "-"
             for standard input, or text in a one-line format.
-        format: The name of the format; by default it is recognised.
+        format: The name of the format; by default it is detected.
 
     Raises:
-        SourceError: If there is no such thing, or it cannot be read.
+        SourceError: If the source does not exist or cannot be read.
     """
     if not source.strip():
-        raise SourceError("the source is empty", hint="`softmachine zoo` lists what comes with it")
+        raise SourceError("the source is empty", hint="`softmachine zoo` lists the bundled sources")
     entry = zoo.find(source)
     if entry is not None:
         return formats.parse(entry.read(), format=format, source=f"zoo/{entry.file}", name=entry.name)
@@ -45,27 +45,27 @@ def read_source(source: str, format: str | None = None) -> Source:  # noqa: A002
         text = formats.text_of(_limited(_bytes(path), source), format=format, source=source)
         return formats.parse(text, format=format, source=source)
     if is_folder:
-        raise SourceError("this is a folder, but not a model that `softmachine compile` wrote", place=Place(source))
+        raise SourceError("this is a folder, but not a model written by `softmachine compile`", place=Place(source))
     if format is not None or _one_line(source):
         return formats.parse(source, format=format)
     own = own_source(source)
     if own is not None:
         return own
     close = zoo.suggest(source)
-    hint = f"did you mean {' or '.join(close)}?" if close else "`softmachine zoo` lists what comes with it"
+    hint = f"did you mean {' or '.join(close)}?" if close else "`softmachine zoo` lists the bundled sources"
     raise SourceError(f"{source!r} is not in the zoo, not a file, and not in a one-line format", hint=hint)
 
 
 def _streamed(data: bytes, format: str | None, source: str, called: str) -> Source:  # noqa: A002
-    """What a stream describes, of which nothing is known but its content."""
+    """Parse a source from a stream, whose format is detected from its content."""
     text = formats.text_of(_limited(data, source), format=format, source=source)
     if not text.strip():
-        raise SourceError(f"there is nothing on {called}")
+        raise SourceError(f"{called} is empty")
     return formats.parse(text, format=format, source=source)
 
 
 def _one_line(text: str) -> bool:
-    """Whether the text is meant as a source itself, not as the name of one."""
+    """Whether the text is a source in a one-line format."""
     try:
         formats.recognise(text)
     except SourceError:
@@ -83,5 +83,5 @@ def _bytes(path: Path) -> bytes:
 
 def _limited(data: bytes, source: str) -> bytes:
     if len(data) > MOST_BYTES:
-        raise SourceError(f"is longer than {MOST_BYTES >> 20} MiB", place=Place(source))
+        raise SourceError(f"the source is longer than {MOST_BYTES >> 20} MiB", place=Place(source))
     return data

@@ -1,4 +1,4 @@
-"""What a theorem is: from an object of a source language to signals, and how to talk to what they become."""
+"""Theorem: a construction that maps sources to signals and codecs, with its statement, requirements and cost."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ from softmachine.transformer.features import Feature, Relation
 from softmachine.transformer.sight import Sight
 
 API = 1
-"""The version of what a theorem is; other people's theorems say which one they were written for."""
+"""Version of the plug-in interface of theorems."""
 MOST_CONTEXT = 1 << 16
-"""Weights are not made for a longer context unasked."""
+"""Longest context that is chosen automatically."""
 
 
 @dataclass(frozen=True)
 class Stock:
-    """What kind of stock checkpoint a theorem is made for.
+    """The third-party checkpoints that a theorem supports.
 
     Args:
-        dtypes: The floating-point formats in which it is exact; any if there are none.
-        positions: Whether the architecture has an embedding of positions; None if that does not matter.
-        ahead: Whether it is also the one for architectures whose positions see those behind them.
+        dtypes: The floating-point formats in which it is exact; empty if it is exact in all of them.
+        positions: Whether the architecture has position embeddings; None if either is supported.
+        ahead: Whether it also supports bidirectional architectures.
     """
 
     dtypes: tuple[str, ...] = ()
@@ -41,13 +41,13 @@ class Stock:
 
 @dataclass(frozen=True)
 class Guide:
-    """A step of a guided walk through one token of a run: a question that the model answers on its way.
+    """A step of a guided tour of the computation at one token: a question, and the heads and units that answer it.
 
     Args:
         title: The question, in a few words: "Where is the head?".
-        text: How it is answered, with the lemma that says so.
-        shows: Names of the heads, units and coordinates that answer it, as the board has them; a name that ends with
-            "…" stands for all that begin so.
+        text: The answer, with the lemma it is based on.
+        shows: The names of the heads, units and coordinates of this step, as in the architecture diagram; a name that
+            ends with "…" is a prefix.
     """
 
     title: str
@@ -55,7 +55,7 @@ class Guide:
     shows: tuple[str, ...] = ()
 
     def covers(self, name: str) -> bool:
-        """Whether it shows the head, unit or coordinate of this name; a vector's name stands for its components."""
+        """Whether the step shows the head, unit or coordinate of this name; a vector's name includes its components."""
         own = {name, family(name), family(name.split(":", maxsplit=1)[0])}
         return any(
             name.startswith(shown.removesuffix("…")) if shown.endswith("…") else shown in own for shown in self.shows
@@ -64,13 +64,13 @@ class Guide:
 
 @dataclass(frozen=True)
 class Needs:
-    """What the weights must be given; as text, in a line.
+    """Requirements of a construction; prints as one line.
 
     Args:
         positions: The position encoding.
-        scale: By what scores are multiplied before softmax, 1/τ for a temperature τ; empty if attention is hard only.
-        first: What is said before: of the length.
-        also: What is said after.
+        scale: The factor of the scores before softmax, 1/τ for a temperature τ; empty for hard attention only.
+        first: A remark printed first, on the length.
+        also: A remark printed last.
     """
 
     positions: str
@@ -83,38 +83,37 @@ class Needs:
         return "; ".join(filter(None, (self.first, self.positions, scale, self.also)))
 
     def and_also(self, more: str) -> Needs:
-        """The same, and something more."""
+        """Return the requirements with another remark."""
         return replace(self, also="; ".join(filter(None, (self.also, more))))
 
 
 @dataclass(frozen=True)
 class Theorem:
-    """A theorem that can be run.
+    """A constructive theorem that compiles sources to transformers.
 
     Args:
-        name: What the command line calls it.
-        statement: What it is, in a line.
-        reference: The paper, and the number that the theorem has there.
-        needs: What the weights must be given: position features, knowledge of the length, and the scale of softmax; as
-            a text, or in parts, which have a place in the table of all theorems.
-        cost: Layers, heads, width and tokens: as expressions, which are printed and tested, or as a text.
-        source: The type of the objects it applies to, or the one object that it is about.
-        attentions: The kinds of attention it can use, "hard" or "soft"; the first is the default.
-        codec: From such an object and (if weights depend on one) a length to how words become prompts.
-        signals: From the codec and the kind of attention to the signals: the proof.
+        name: The name on the command line.
+        statement: The statement, in one line.
+        reference: The paper, and the number of the theorem in it.
+        needs: The requirements: position features, dependence on the length, and the scale of softmax; as text, or in
+            parts, which are columns of the table of all theorems.
+        cost: Layers, heads, width and tokens: as expressions, which are printed and tested, or as text.
+        source: The type of the sources it applies to, or the single source it applies to.
+        attentions: The supported kinds of attention, "hard" or "soft"; the first is the default.
+        codec: Maps a source and (if the weights depend on one) a length to the codec.
+        signals: Maps the codec and the kind of attention to the signals: the construction of the proof.
         steps: The proof in a few sentences.
-        guide: The same at one token of a run: what is asked, and which heads answer it.
-        tells: From the codec and what a head saw to what that means, as a clause; None where it has no words for it.
-        encoding: From the source and a position feature of its model to what the paper calls that feature; None if the
-            paper does without it. A theorem that has no such function says nothing of that.
-        columns: From the codec to the columns of the worked table of a run; None if it has no table.
-        length: If the weights depend on a length: what it bounds. Empty if one model serves every length.
-        bounded: For which sources a length may be given that the weights are then made for, though for others, or
-            without one, a model serves every length.
-        certified: The variant that is certified for soft attention, if it is not the one for hard attention.
-        features: Position features and relations of its own.
-        stock: The stock checkpoints that it is made for.
-        rank: Where it stands among those for its source; the first is the default.
+        guide: A tour of the proof at one token of a run: questions, and the heads that answer them.
+        tells: Maps the codec and an observation of a head to an explanation, as a clause; None if there is none.
+        encoding: Maps the source and a position feature of its model to the paper's name of that feature; None if the
+            paper does not use it. Omitted if the theorem does not document this.
+        columns: Maps the codec to the columns of the table of a run; None if there is no table.
+        length: If the weights depend on a length, what it bounds. Empty if one model serves every length.
+        bounded: The sources for which a length may be given, although one model serves every length without it.
+        certified: The variant that is certified for soft attention, if it differs from the one for hard attention.
+        features: The theorem's own classes of position features and relations.
+        stock: The supported third-party checkpoints.
+        rank: The rank among the theorems for its source; the first is the default.
         api: The version of this interface that it was written for.
     """
 
@@ -141,12 +140,12 @@ class Theorem:
     api: int = API
 
     def applies_to(self, item: object) -> bool:
-        """Whether it is about such an object."""
+        """Whether the theorem applies to an object."""
         return isinstance(item, self.source) if isinstance(self.source, type) else item == self.source
 
     @property
     def is_bundled(self) -> bool:
-        """Whether it comes with softmachine, whose test suite tests its promises; else it is a plug-in."""
+        """Whether the theorem is part of softmachine, whose test suite tests its claims; else it is a plug-in."""
         return (self.signals.__module__ or "").startswith("softmachine.")
 
     @property
@@ -156,25 +155,25 @@ class Theorem:
 
     @property
     def text(self) -> str:
-        """What its folder says of it: the docstring of the module of its signals."""
+        """The documentation of the theorem: the docstring of the module of its signals."""
         return cleandoc(sys.modules[self.signals.__module__].__doc__ or "")
 
     def attention(self, wanted: str | None) -> str:
-        """The kind of attention to use.
+        """Return the kind of attention to use.
 
         Raises:
-            ConstructionError: If the theorem does not have the one that is wanted.
+            ConstructionError: If the theorem does not support the requested one.
         """
         if wanted not in (None, *self.attentions):
             known = " or ".join(self.attentions)
-            more = "; soft attention certified for a length is made of it, see `certify`" if wanted == "soft" else ""
+            more = "; `certify` converts it to soft attention for a given length" if wanted == "soft" else ""
             raise ConstructionError(
-                f"the theorem {self.name} has no {wanted} attention of its own", hint=f"it has {known}{more}"
+                f"the theorem {self.name} does not define {wanted} attention", hint=f"it defines {known}{more}"
             )
         return wanted or self.attentions[0]
 
     def context_for(self, source: Source, word: str | Iterable[str], max_steps: int) -> int | None:
-        """A length to make weights for, so that a run on a word fits: doubled until it does; None if it never does."""
+        """Find a length in which a run on a word fits, by doubling; None if there is none up to the maximal context."""
         word = word if isinstance(word, str) else tuple(word)
         length = max(1, len(source.word(word)))
         while length <= MOST_CONTEXT:
@@ -188,26 +187,26 @@ class Theorem:
         return None
 
     def codec_for(self, source: Source, length: int | None) -> Codec[Source]:
-        """How to talk to the model of an object.
+        """Build the codec of a source.
 
         Raises:
-            ConstructionError: If the weights depend on a length, and none is given, or one that none can have.
+            ConstructionError: If the weights depend on a length, and none or an invalid one is given.
         """
         if length is not None and length < 0:
-            raise ConstructionError(f"there are no weights for a length of {length}", hint="a length is 0 or more")
+            raise ConstructionError(f"invalid length {length}", hint="a length is 0 or more")
         if self.length and length is None:
             raise ConstructionError(
                 f"the weights of the theorem {self.name} depend on a length: {self.length}",
-                hint=Remedy("say which, for example {}", context=256),
+                hint=Remedy("give one, for example {}", context=256),
             )
         return self.codec(source, length if self.takes_length(source) else None)
 
     def takes_length(self, source: Source) -> bool:
-        """Whether weights can be made for a length: they have to be, or this source is one for which they may."""
+        """Whether weights for this source can depend on a length: always, or optionally for this source."""
         return bool(self.length) or (self.bounded is not None and self.bounded(source))
 
     def wants_length(self, source: Source, word: str | tuple[str, ...], max_steps: int) -> bool:
-        """Whether a run on a word needs weights that are made for a length."""
+        """Whether a run on a word requires weights for a specific length."""
         if self.length or not self.takes_length(source):
             return bool(self.length)
         return not self.codec(source, None).fits(word, len(source.word(word)), max_steps)

@@ -113,5 +113,5 @@ def test_softmax_over_groups_of_keys_is_proved() -> None:
 
 
 def test_what_is_declined_names_the_head(soft: Model) -> None:
-    with pytest.raises(Declined, match=r"head 'undo 1/.* of head', a softmax: it is not cold enough"):
+    with pytest.raises(Declined, match=r"head 'recover head position', a softmax: it is not cold enough"):
         FastEngine(with_scale(soft, Fraction(1, 20)).weights)

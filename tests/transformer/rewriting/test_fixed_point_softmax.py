@@ -93,9 +93,9 @@ def test_the_precision_inside_attention_is_linear_in_b_if_b_is_logarithmic() -> 
 def test_one_bit_less_inside_attention_is_refused_since_keys_below_the_maximum_keep_weight(bits: int) -> None:
     """At the largest power of two of F_(b'-1), the exponential of the least difference of scores is not 0."""
     inner = least_attention_bits(bits) - 1
-    with pytest.raises(ConstructionError, match=f"too few .* F_{bits}: keys below the maximum") as refused:
+    with pytest.raises(ConstructionError, match=f"do not suffice .* F_{bits}: keys below the maximum") as refused:
         soften_in_fixed_point(drawn(0), bits, inner)
-    assert str(refused.value.hint) == f"the least sufficient precision is fixed:{bits}:{inner + 1}"
+    assert str(refused.value.hint) == f"the lowest sufficient precision is fixed:{bits}:{inner + 1}"
     assert Reference(inner).exp(-(Fraction(2) ** (inner - 1 - bits))) > 0
     assert Reference(inner + 1).exp(-Fraction(least_scale(bits, inner + 1), 2**bits)) == 0
 

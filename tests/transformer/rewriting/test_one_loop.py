@@ -89,5 +89,5 @@ def test_one_loop_of_the_evaluator_stays_in_its_regime() -> None:
 
 def test_what_is_normalised_cannot_be_switched_off() -> None:
     model = sm.compile("majority-formula", theorem="temporal-layer-norm")
-    with pytest.raises(ConstructionError, match="cannot be switched off"):
+    with pytest.raises(ConstructionError, match="cannot be disabled"):
         one_loop(model.weights, 4)

@@ -50,5 +50,5 @@ def test_it_costs_two_layers_a_layer_and_a_square_of_padding() -> None:
 
 def test_soft_heads_are_refused() -> None:
     model = sm.compile("Q_a since Q_b", attention="soft", length=3)
-    with pytest.raises(ConstructionError, match="is soft, and what a mask hides"):
+    with pytest.raises(ConstructionError, match="is soft, and masked positions"):
         unmasked(model.weights, 4, 3)

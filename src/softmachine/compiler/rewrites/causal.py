@@ -1,14 +1,14 @@
-"""Causal masks are enough: with padding, heads that look back only do what heads do that see all positions.
+"""Rewrite to causal masks: with padding, causal heads simulate bidirectional ones.
 
-"Revisiting Padded Transformer Expressivity" says that "with sufficient volume, masked transformers can be simulated by
-unmasked ones and vice versa" (section 6; Merrill and Sabharwal 2025a, Lemma 1, for this direction). The stream after
-layer t stands in a place of its own: after the P positions come P more for every layer that is passed. Position (t, j)
-fetches the stream of (t - 1, j), as its query, and looks at all of block t - 1, which is before it. All blocks do the
-same at the same time, and what they compute is wrong, except block t in layer t; it is right by induction.
+"Revisiting Padded Transformer Expressivity": "with sufficient volume, masked transformers can be simulated by unmasked
+ones and vice versa" (section 6; Merrill and Sabharwal 2025a, Lemma 1, for this direction). The residual stream after
+layer t has its own positions: the P positions are followed by P more for every executed layer. Position (t, j) fetches
+the stream of (t - 1, j), from which its query is computed, and attends to all of block t - 1, which precedes it. All
+blocks compute in every layer; the result of block t is correct from layer t, by induction, and the others are ignored.
 
-Needs: hard attention, no masks before; the numbers of position and block as position features. Costs: P positions of
-padding for every layer that is passed, those of a loop as often as it turns; 2 layers for each layer, in the same
-loops; twice the width and O(log) coordinates for addresses. A weight outweighs all scores (:mod:`.reach`).
+Needs: hard attention without masks; the indices of position and block as position features. Costs: P positions of
+padding per executed layer (layers of a loop count once per iteration); 2 layers per layer, in the same loops; twice the
+width and O(log) coordinates for addresses. One weight dominates all scores (:mod:`.reach`).
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ from softmachine.transformer.wired_features import NO_ADDRESS, AddressBit, Table
 
 @dataclass(frozen=True)
 class Layout:
-    """Where things are: the stream, what comes in from the block before, and addresses, each as signed bits.
+    """Layout of the coordinates: the stream, the stream fetched from the previous block, and addresses as signed bits.
 
     Args:
-        width: The width of the stream before.
+        width: The width of the given residual stream.
         positions: P.
-        depth: How many layers are passed.
+        depth: The number of executed layers.
     """
 
     width: int
@@ -42,12 +42,12 @@ class Layout:
 
     @property
     def bits(self) -> int:
-        """How many bits a position has; at least two, so that none can be told from some."""
+        """The number of bits of a position; at least two, so that no address differs from every address."""
         return max(2, ceil_log2(self.positions * (self.depth + 1)))
 
     @property
     def addresses(self) -> dict[str, tuple[int, ...]]:
-        """By title: the own position, that of the block before, the own block and the block before."""
+        """By title: the own position, the same position in the previous block, the own block, the previous block."""
         every = [(t, j) for t in range(self.depth + 1) for j in range(self.positions)]
         return {
             "position": tuple(t * self.positions + j for t, j in every),
@@ -57,7 +57,7 @@ class Layout:
         }
 
     def address(self, title: str) -> int:
-        """Where the bits of an address begin."""
+        """Return the first coordinate of an address."""
         return 2 * self.width + list(self.addresses).index(title) * self.bits
 
     @property
@@ -67,25 +67,25 @@ class Layout:
 
     @property
     def features(self) -> list[Feature]:
-        """A feature for each coordinate from the addresses on."""
+        """The features of the address coordinates, in order."""
         return [AddressBit(title, k, table) for title, table in self.addresses.items() for k in range(self.bits)]
 
 
 def causal(transformer: Transformer, positions: int, length: int | None = None) -> Transformer:
-    """The same transformer for sequences of one number of positions, with padding, in which no head looks ahead.
+    """Rewrite a transformer, for sequences of a fixed number of positions plus padding, so that all heads are causal.
 
     Args:
-        transformer: Any with hard attention whose heads see all positions.
-        positions: P, how many positions sequences have; the answers stand at the last P, see :func:`padding`.
-        length: n, if features or turns depend on it.
+        transformer: A transformer with hard attention and without masks.
+        positions: P, the number of positions of sequences; the answers are at the last P, see :func:`padding`.
+        length: n, if features or iterations depend on it.
 
     Raises:
-        ConstructionError: If a head is soft, masked or biased, or something is normalised.
+        ConstructionError: If a head is soft, masked or biased, or there is a layer norm.
     """
-    require_hard(transformer, "what is not in the block before would keep some weight")
+    require_hard(transformer, "positions outside the previous block would keep some weight")
     for head in transformer.heads:
         if head.mask is not Mask.ALL or head.bias is not None:
-            raise ConstructionError(f"head {head.name!r} has a mask or a bias: no weights say which pairs it is about")
+            raise ConstructionError(f"head {head.name!r} has a mask or a bias, which this rewrite does not support")
     layout = Layout(transformer.width, positions, transformer.depth(length))
     limits = reach(transformer, positions, length)
     blocks = tuple(
@@ -117,12 +117,12 @@ def causal(transformer: Transformer, positions: int, length: int | None = None) 
 
 
 def padding(transformer: Transformer, positions: int, length: int | None = None) -> list[str]:
-    """The tokens that are appended to a sequence of so many."""
+    """Return the padding tokens for a sequence of ``positions`` tokens."""
     return [PADDING] * (positions * transformer.depth(length))
 
 
 def _coming_in(layout: Layout) -> Layer:
-    """A layer in which every position fetches the stream of the same position in the block before."""
+    """Return a layer in which every position fetches the stream of the same position in the previous block."""
     sides = matched(layout.address("came from"), layout.address("position"), layout.bits, 1)
     query, key = (rows_of(rows, layout.wide) for rows in sides)
     value = rows_of([({c: 1}, 0) for c in range(layout.width)], layout.wide)
@@ -131,7 +131,7 @@ def _coming_in(layout: Layout) -> Layer:
 
 
 def _causal(layer: Layer, layout: Layout, limits: Reach) -> Layer:
-    """A layer that works on what came in, looks at the block before, and puts the result in place of the own stream."""
+    """Rewrite a layer: it reads the fetched stream, attends to the previous block, and overwrites the own stream."""
     wide, shift = layout.wide, layout.width
     heads = []
     for head in layer.heads:

@@ -1,8 +1,8 @@
-"""Average-hard attention by softmax in fixed point: equal number by number, on every input.
+"""Rewrite of average-hard attention to softmax in fixed point, with bitwise equal results on every input.
 
 Lemma 3.1 of "Revisiting Padded Transformer Expressivity" (Svete et al. 2026). All parameters stay as they are; every
 average-hard head becomes a softmax head whose inverse temperature is a power of two s. Activations and scores are
-numbers of F_b; inside attention numbers are those of F_b', as in ``fixed:B:C``.
+numbers of F_b; the arithmetic inside attention is that of F_b', as in ``fixed:B:C``.
 
 A key that is not maximal scores at least 2⁻ᵇ below the maximum. With b' > b the difference is exact in F_b', and
 with s · 2⁻ᵇ > ln 2 · (b' + 1) the exponential of s times it is less than half of 2⁻ᵇ', which rounds to 0. Maximal keys
@@ -14,7 +14,7 @@ Three steps of the paper's proof are repaired: softmax subtracts the maximum fir
 keys below it have weight 0 (a small error does not "round away" where an average lies between two numbers of F_b), and
 the scale is a number of F_b' (no temperature that suffices for a gap of 2⁻ᵇ is in F_b).
 
-Needs: average-hard or softmax heads; softmax heads stay as they are. Costs: no layer, head, coordinate or parameter but
+Needs: average-hard or softmax heads; softmax heads are unchanged. Costs: no layer, head, coordinate or parameter except
 the temperature; b' is the least number with b' ≥ b + ⌈log₂ N⌉ and 2^(b' - b - 1) > ln 2 · (b' + 1), which is
 b + max(⌈log₂ N⌉, O(log b)), hence Θ(b) for b = Θ(log N); log₂ s < b'.
 """
@@ -51,9 +51,9 @@ def soften_in_fixed_point(transformer: Transformer, bits: int, attention_bits: i
     least = least_attention_bits(bits)
     if attention_bits < least:
         raise ConstructionError(
-            f"{attention_bits} bits inside attention are too few for softmax to equal average-hard attention in "
-            f"F_{bits}: keys below the maximum would keep some weight",
-            hint=f"the least sufficient precision is fixed:{bits}:{least}",
+            f"{attention_bits} bits inside attention do not suffice for softmax to equal average-hard attention in "
+            f"F_{bits}: keys below the maximum would have nonzero weight",
+            hint=f"the lowest sufficient precision is fixed:{bits}:{least}",
         )
     scale = least_scale(bits, attention_bits)
 
@@ -73,12 +73,12 @@ def soften_in_fixed_point(transformer: Transformer, bits: int, attention_bits: i
 
 
 def least_scale(bits: int, attention_bits: int) -> int:
-    """The least power of two s with s · 2⁻ᵇ > ln 2 · (b' + 1)."""
+    """Return the smallest power of two s with s · 2⁻ᵇ > ln 2 · (b' + 1)."""
     return 1 << bits + int(_LN_2 * (attention_bits + 1)).bit_length()
 
 
 def least_attention_bits(bits: int, positions: int = 1) -> int:
-    """A sufficient b': F_b' has the scale, and sums over this many positions do not saturate.
+    """Return a sufficient b': F_b' contains the scale, and sums over ``positions`` numbers do not saturate.
 
     With b' ≥ b + ⌈log₂ N⌉ the largest sum, N · (2ᵇ - 2⁻ᵇ), is at most 2ᵇ' - 2⁻ᵇ'.
     """

@@ -1,12 +1,12 @@
-"""One head a layer is enough: a layer with H heads becomes H layers with one head each.
+"""Rewrite to one head per layer: a layer with H heads becomes H layers with one head each.
 
-The heads of a layer all read the stream as it was before it. So each writes what it retrieves to coordinates of its
-own, which nobody reads yet, layer after layer; the feed-forward network of the last one reads the stream as if it had
-all been added, adds it, and clears those coordinates. Papers that allow one head a layer ("Simulating Hard Attention
-Using Soft Attention" does) lose nothing by it; they pay with layers.
+All heads of a layer read the residual stream at its input. So each head writes its output to its own scratch
+coordinates, layer by layer; the feed-forward network of the last layer reads the stream as if the outputs had been
+added, adds them, and clears the scratch coordinates. Papers that allow one head per layer ("Simulating Hard Attention
+Using Soft Attention") thus lose no expressivity, only depth.
 
-Costs: as many layers as there are heads, a layer without heads counting once; as many coordinates more as the heads of
-one layer retrieve numbers, twice so many hidden units in its last network.
+Costs: as many layers as there are heads, a layer without heads counting once; additional coordinates for the values of
+the heads of one layer, and twice as many hidden units in its last network.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from softmachine.transformer.weights import Head, Layer, Transformer
 
 
 def one_head(transformer: Transformer) -> Transformer:
-    """The same transformer with at most one head in every layer."""
+    """Rewrite a transformer to at most one head per layer."""
     needed = max((sum(map(_values, layer.heads)) for layer in transformer.layers if len(layer.heads) > 1), default=0)
     if not needed:
         return transformer
@@ -38,12 +38,12 @@ def one_head(transformer: Transformer) -> Transformer:
 
 
 def _values(head: Head) -> int:
-    """How many numbers a head retrieves."""
+    """Return the value width of a head."""
     return len(head.value.bias)
 
 
 def _apart(layer: Layer, width: int) -> tuple[Layer, ...]:
-    """A layer of several heads as layers of one head each; retrieved numbers stand from a coordinate on."""
+    """Split a layer of several heads into layers of one head each; scratch coordinates start at ``width``."""
     if len(layer.heads) < 2:
         return (layer,)
     wide = len(layer.feed_forward.second.bias)

@@ -1,21 +1,22 @@
-"""One loop is enough: blocks that run one after the other, each as often as it does, become one block.
+"""Rewrite to one loop: a sequence of looped blocks becomes one looped block.
 
-Definition A.6 of "Revisiting Padded Transformer Expressivity" allows several looped blocks, and the proofs of Lemma 5.3
-and Theorem C.1 say that they "merge into a single block run for r₁ + r₂ iterations under a one-bit phase flag selecting
-which sub-block executes", with "the iteration counter tracked in a dedicated residual-stream coordinate".
+Definition A.6 of "Revisiting Padded Transformer Expressivity" allows several looped blocks; by the proofs of Lemma 5.3
+and Theorem C.1 of that paper they "merge into a single block run for r₁ + r₂ iterations under a one-bit phase flag
+selecting which sub-block executes", with "the iteration counter tracked in a dedicated residual-stream coordinate".
 
-This is that block: all layers of all blocks, each with a flag that says whether its block is off. Heads cannot be
-switched, so they write to coordinates of their own, from which the network puts what they retrieved where it belongs,
-unless the block is off, and clears them. Hidden units of a block that is off are held below 0 by a weight that
-outweighs everything else they read (:mod:`.reach`). The flag stands in two coordinates, so that half as large a weight
-is enough, and fixed point has it that had the weights before.
+This is that block: all layers of all blocks, each with a flag that disables it. Heads cannot be disabled, so they write
+to scratch coordinates, from which the feed-forward network moves the values to their targets, unless the block is
+disabled, and which it clears. Hidden units of a disabled block are kept below 0 by a weight that dominates everything
+else they read (:mod:`.reach`). The flag is stored in two coordinates, so that half the weight suffices, and the fixed
+point format of the given weights can represent it.
 
-One coordinate cannot count in constant precision: the numbers of F_2 end at 15/4. So the counter is binary, a bit and
-its complement a coordinate each, and the last network of a turn adds 1 and switches flags, each by one unit.
+One coordinate cannot count in constant precision: the largest number of F_2 is 15/4. So the counter is binary, with one
+coordinate for each bit and one for its complement; the last network of an iteration increments it and switches flags,
+with one unit each.
 
-Costs: r₁ + … + r_m turns of ℓ₁ + … + ℓ_m layers, instead of r_k turns of ℓ_k each; 2⌈log₂(r + 1)⌉ coordinates for the
-counter, r being all turns, 2m for flags, and as many as the heads of one layer retrieve numbers. Fixed point keeps its
-precision.
+Costs: r₁ + … + r_m iterations of ℓ₁ + … + ℓ_m layers, instead of r_k iterations of ℓ_k each; 2⌈log₂(r + 1)⌉ coordinates
+for the counter, where r is the sum, 2m for flags, and scratch coordinates for the values of the heads of one layer. The
+precision in fixed point is unchanged.
 """
 
 from __future__ import annotations
@@ -32,12 +33,12 @@ from softmachine.transformer.weights import Block, Layer, Matrix, Transformer
 
 @dataclass(frozen=True)
 class Layout:
-    """Where the new coordinates are: retrieved numbers from ``scratch`` on, then two flags a block, then the counter.
+    """Layout of the new coordinates: head values starting at ``scratch``, then two flags per block, then the counter.
 
     Args:
-        scratch: The width of the stream before.
-        retrieved: How many numbers the heads of a layer retrieve at most.
-        repeats: How often each block runs.
+        scratch: The width of the given residual stream.
+        retrieved: The maximal number of values that the heads of a layer retrieve.
+        repeats: The number of iterations of each block.
     """
 
     scratch: int
@@ -46,16 +47,16 @@ class Layout:
 
     @property
     def bits(self) -> int:
-        """How many bits the counter has."""
+        """The number of bits of the counter."""
         return sum(self.repeats).bit_length()
 
     def off(self, block: int) -> tuple[int, int]:
-        """The two coordinates that say that a block is off."""
+        """Return the two coordinates of the flag that disables a block."""
         start = self.scratch + self.retrieved + 2 * block
         return start, start + 1
 
     def bit(self, k: int) -> int:
-        """Bit k of the counter; its complement is the next one."""
+        """Return the coordinate of bit k of the counter; its complement is the next coordinate."""
         return self.scratch + self.retrieved + 2 * len(self.repeats) + 2 * k
 
     @property
@@ -66,28 +67,28 @@ class Layout:
     @property
     def names(self) -> list[str]:
         """The names of the new coordinates."""
-        flags = [f"block {b} is off{again}" for b in range(len(self.repeats)) for again in ("", ", again")]
-        counter = [f"{what} {k} of turns" for k in range(self.bits) for what in ("bit", "no bit")]
+        flags = [f"block {b} is off{copy}" for b in range(len(self.repeats)) for copy in ("", " (copy)")]
+        counter = [f"{what}bit {k} of iterations" for k in range(self.bits) for what in ("", "complement of ")]
         return [*(f"retrieved {k}" for k in range(self.retrieved)), *flags, *counter]
 
 
 def one_loop(transformer: Transformer, positions: int, length: int | None = None) -> Transformer:
-    """The same transformer, for so many positions, with one block.
+    """Rewrite a transformer to one block, for inputs with a bounded number of positions.
 
     Args:
-        transformer: Any without layer norm.
-        positions: How many positions inputs have at most.
-        length: n, if features or turns depend on it.
+        transformer: A transformer without layer norm.
+        positions: The maximal number of positions of an input.
+        length: n, if features or iterations depend on it.
 
     Raises:
-        ConstructionError: If something is normalised: a norm that is off cannot be held below 0.
+        ConstructionError: If there is a layer norm: its units cannot be kept below 0.
     """
-    transformer.require_no_norm("a layer norm cannot be switched off")
+    transformer.require_no_norm("a layer norm cannot be disabled")
     blocks = [block for block in transformer.blocks if block.count(length)]
     if len(blocks) < 2:
         return replace(transformer, blocks=tuple(blocks))
-    most = max(sum(len(head.value.bias) for head in layer.heads) for block in blocks for layer in block.layers)
-    layout = Layout(transformer.width, most, tuple(block.count(length) for block in blocks))
+    values = max(sum(len(head.value.bias) for head in layer.heads) for block in blocks for layer in block.layers)
+    layout = Layout(transformer.width, values, tuple(block.count(length) for block in blocks))
     limits = reach(transformer, positions, length)
     layers = [_switched(layer, layout, b, limits) for b, block in enumerate(blocks) for layer in block.layers]
     layers[-1] = _counting(layers[-1], layout)
@@ -104,7 +105,7 @@ def one_loop(transformer: Transformer, positions: int, length: int | None = None
 
 
 def _switched(layer: Layer, layout: Layout, block: int, limits: Reach) -> Layer:
-    """A layer that does nothing while its block is off."""
+    """Rewrite a layer so that it has no effect while its block is disabled."""
     numbers = [interval for head in layer.heads for interval in retrieved(head, limits).intervals]
     known = Reach((*limits.intervals, *numbers))
     given = widened(layer, layout.wide)
@@ -113,7 +114,7 @@ def _switched(layer: Layer, layout: Layout, block: int, limits: Reach) -> Layer:
     seen_together(units, target)
     gate = _gate(layout.off(block), known)
     for row, bias, activation in zip(units.reads, units.biases, given.feed_forward.activations, strict=True):
-        gate(row, bias if activation == "relu" else bias + ONE)  # a step must be below 0, and not at it
+        gate(row, bias if activation == "relu" else bias + ONE)  # the argument of a step must be strictly below 0
     if any(units.constant):
         writes = {c: weight for c, weight in enumerate(units.constant) if weight}
         units.add("constants", {layout.off(block)[0]: -1}, 1, writes)
@@ -125,11 +126,11 @@ def _switched(layer: Layer, layout: Layout, block: int, limits: Reach) -> Layer:
 
 
 def _gate(off: tuple[int, int], known: Reach) -> Gate:
-    """Holds a unit below 0 where a block is off: what it reads is below a bound, and that is taken away."""
+    """Return a gate that keeps a unit below 0 while a block is disabled, by subtracting an upper bound of its input."""
 
     def hold(row: dict[int, Fraction], bias: Fraction) -> None:
         highest = sum((max(w * known.intervals[c][0], w * known.intervals[c][1]) for c, w in row.items()), bias)
-        half = Fraction(max(0, ceil(2 * highest)), 4)  # F_2 has quarters
+        half = Fraction(max(0, ceil(2 * highest)), 4)  # numbers of F_2 are multiples of 1/4
         for coordinate in off:
             row[coordinate] = -half
 
@@ -137,13 +138,13 @@ def _gate(off: tuple[int, int], known: Reach) -> Gate:
 
 
 def _counting(layer: Layer, layout: Layout) -> Layer:
-    """The last layer of a turn, which also counts it, and switches from block to block."""
+    """Extend the last layer of an iteration: it increments the counter and switches to the next block."""
     units = Units(layer.feed_forward)
     for k in range(layout.bits):
         lower = [layout.bit(j) + 1 for j in range(k)]
         bit, none = layout.bit(k), layout.bit(k) + 1
-        units.add(f"bit {k} of turns becomes 1", _none_of([*lower, bit]), 1, {bit: 1, none: -1})
-        units.add(f"bit {k} of turns becomes 0", _none_of([*lower, none]), 1, {bit: -1, none: 1})
+        units.add(f"bit {k} of iterations becomes 1", _none_of([*lower, bit]), 1, {bit: 1, none: -1})
+        units.add(f"bit {k} of iterations becomes 0", _none_of([*lower, none]), 1, {bit: -1, none: 1})
     turns = 0
     for b, repeats in enumerate(layout.repeats[:-1]):
         turns += repeats
@@ -154,10 +155,10 @@ def _counting(layer: Layer, layout: Layout) -> Layer:
 
 
 def _none_of(coordinates: Sequence[int]) -> dict[int, Fraction]:
-    """With the bias 1, whether bits are all 0."""
+    """Return the row of a unit that, with bias 1, detects that bits are all 0."""
     return dict.fromkeys(coordinates, -ONE)
 
 
 def turns(transformer: Transformer, length: int | None = None) -> int:
-    """How often the block runs: as often as all blocks together."""
+    """Return the number of iterations of the merged block: the sum over all blocks."""
     return sum(block.count(length) for block in transformer.blocks)

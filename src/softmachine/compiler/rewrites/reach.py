@@ -1,8 +1,9 @@
-"""How large numbers can get: for every coordinate of the residual stream, bounds that no input exceeds.
+"""Interval bounds of every coordinate of the residual stream, valid for all inputs.
 
-Intervals, layer by layer and turn by turn. Of how coordinates hang together they know one thing: hidden units that read
-the same numbers are one curve, so that a pair ReLU(x) - ReLU(-x) is x itself, which it may take away, and one that
-rises and levels off stays between its ends. That keeps bits bits, through any number of turns.
+Interval arithmetic, layer by layer and iteration by iteration, with one relational refinement: hidden units that read
+the same linear combination form one piecewise linear function, so that ReLU(x) - ReLU(-x) is x itself, and a function
+that rises and levels off stays between its extremes. This keeps the bounds of bits at [0, 1] for any number of
+iterations.
 """
 
 from __future__ import annotations
@@ -25,16 +26,16 @@ class Reach:
     intervals: tuple[Interval, ...]
 
     def of(self, affine: AffineMap) -> Reach:
-        """Where an affine map of the stream can be."""
+        """Return the bounds of an affine map of the stream."""
         return Reach(tuple(map(_shifted, _product(affine.weight, self.intervals), affine.bias)))
 
     def plus(self, matrix: Matrix, other: Reach) -> Reach:
-        """Where the stream can be when a matrix times other numbers is added."""
+        """Return the bounds of the stream plus a matrix times another vector."""
         added = _product(matrix, other.intervals)
         return Reach(tuple((a + c, b + d) for (a, b), (c, d) in zip(self.intervals, added, strict=True)))
 
     def hull(self, other: Reach) -> Reach:
-        """Where either can be."""
+        """Return the componentwise convex hull."""
         pairs = zip(self.intervals, other.intervals, strict=True)
         return Reach(tuple((min(a, c), max(b, d)) for (a, b), (c, d) in pairs))
 
@@ -45,7 +46,7 @@ class Reach:
 
 
 def reach(transformer: Transformer, positions: int, length: int | None) -> Reach:
-    """Where the coordinates of the stream can be, between all layers and within them, and 0, where padding starts."""
+    """Return bounds of the stream at and within all layers, including 0, the initial value of padding."""
     start = _start(transformer, positions, length)
     found = now = start.hull(Reach((NOTHING,) * transformer.width))
     for layer in transformer.unrolled(length):
@@ -55,20 +56,20 @@ def reach(transformer: Transformer, positions: int, length: int | None) -> Reach
 
 
 def retrieved(head: Head, stream: Reach) -> Reach:
-    """Where the numbers that a head retrieves can be."""
+    """Return the bounds of the output of a head."""
     found = stream.of(head.value)
     empty = head.mask in (Mask.PAST, Mask.FUTURE)
     return found.hull(Reach((NOTHING,) * len(found.intervals))) if empty else found
 
 
 def largest_score(head: Head, stream: Reach) -> Fraction:
-    """No score of a head, without its bias, is larger in absolute value."""
+    """Return an upper bound of the absolute scores of a head, without its bias."""
     pairs = zip(stream.of(head.query).largest, stream.of(head.key).largest, strict=True)
     return sum((one * other for one, other in pairs), Fraction(0))
 
 
 def _start(transformer: Transformer, positions: int, length: int | None) -> Reach:
-    """Where embeddings can be."""
+    """Return the bounds of the embeddings."""
     features = [[feature.at(i, length) for feature in transformer.features] for i in range(positions)]
     placed = [_row(transformer.position_embedding, values) for values in features]
     tokens = [dict(row) for row in transformer.embedding.rows]
@@ -80,7 +81,7 @@ def _start(transformer: Transformer, positions: int, length: int | None) -> Reac
 
 
 def _row(matrix: Matrix, values: Iterable[Fraction]) -> list[Fraction]:
-    """A row of numbers times a matrix."""
+    """Multiply a row vector by a matrix."""
     total = [Fraction(0)] * matrix.columns
     for row, value in zip(matrix.rows, values, strict=True):
         for c, weight in row:
@@ -89,7 +90,7 @@ def _row(matrix: Matrix, values: Iterable[Fraction]) -> list[Fraction]:
 
 
 def _after(layer: Layer, stream: Reach) -> tuple[Reach, Reach]:
-    """Where the stream can be after the heads of a layer, and after its network."""
+    """Return the bounds of the stream after the heads of a layer, and after its feed-forward network."""
     attended = stream
     for head in layer.heads:
         attended = attended.plus(head.output, retrieved(head, stream))
@@ -119,14 +120,14 @@ class Curve:
     parts: tuple[tuple[Fraction, Fraction, Fraction, str], ...]
 
     def at(self, z: Fraction) -> Fraction:
-        """Its value without steps; these are in :meth:`range`."""
+        """Return the value without step units, which :meth:`range` adds."""
         return sum(
             (w * max(factor * z + bias, Fraction(0)) for w, factor, bias, how in self.parts if how == "relu"),
             Fraction(0),
         )
 
     def range(self, where: Interval) -> tuple[Fraction, Fraction, Fraction]:
-        """A slope, and where the curve without it can be: that is bounded if the curve rises alike at both ends."""
+        """Return a slope and bounds of the rest; the rest is bounded if both ends have the same slope."""
         slopes = [
             sum((w * factor for w, factor, _, how in self.parts if how == "relu" and factor * sign > 0), Fraction(0))
             for sign in (1, -1)
@@ -142,7 +143,7 @@ class Curve:
 
 
 def _together(network: FeedForward) -> dict[Row, list[tuple[int, Fraction]]]:
-    """The units that read one combination of coordinates, or a multiple of it: which, and what multiple."""
+    """Group the units that read multiples of the same linear combination, with their factors."""
     found: dict[Row, list[tuple[int, Fraction]]] = {}
     for unit, row in enumerate(network.first.weight.rows):
         factor = row[0][1] if row else Fraction(1)
@@ -151,7 +152,7 @@ def _together(network: FeedForward) -> dict[Row, list[tuple[int, Fraction]]]:
 
 
 def _curves(network: FeedForward, units: list[tuple[int, Fraction]]) -> dict[int, Curve]:
-    """What some units add to which coordinate."""
+    """Return the function that a group of units adds to each coordinate."""
     writes = network.second.weight.transposed.rows
     parts: dict[int, list[tuple[Fraction, Fraction, Fraction, str]]] = {}
     for unit, factor in units:

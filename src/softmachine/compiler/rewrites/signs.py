@@ -1,9 +1,9 @@
-"""The layer norm of one number and its negative without layer norm: two Heaviside units.
+"""Rewrite of the layer norm of a single number to two Heaviside units.
 
-That norm is the sign: [x ≥ 0] - [-x ≥ 0], which is 1, 0 or -1. So who knows Heaviside units needs to know nothing of
-layer norm, as long as no two numbers are normalised together: the root of a sum of squares is no step.
+The layer norm of (x, -x) is the sign of x: [x ≥ 0] - [-x ≥ 0]. So code that supports Heaviside units need not support
+layer norm, unless several numbers are normalised together.
 
-Costs: one unit more for each number that is normalised.
+Costs: one more unit for each normalised number.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from softmachine.transformer.weights import AffineMap, FeedForward, Matrix, Row,
 
 
 def signs_as_steps(transformer: Transformer, what: str) -> Transformer:
-    """The same transformer, without layer norm.
+    """Rewrite a transformer without layer norm.
 
     Args:
         transformer: The weights.
-        what: Why layer norms of several numbers cannot be there, for the message.
+        what: Why layer norms of several numbers are not supported, for the message.
 
     Raises:
-        ConstructionError: If several numbers are normalised together; it says which.
+        ConstructionError: If several numbers are normalised together; the message names them.
     """
     if transformer.normalised is None:
         return transformer
@@ -38,7 +38,7 @@ def signs_as_steps(transformer: Transformer, what: str) -> Transformer:
 
 
 def _stepped(forward: FeedForward) -> FeedForward:
-    """The network with [x ≥ 0] in the place of each sign of x, and [-x ≥ 0] behind all other units."""
+    """Replace the sign of each x by [x ≥ 0], and append [-x ≥ 0] after all other units."""
     signs = [u for (u,) in forward.norms]
     rows, columns = forward.first.weight.rows, [dict(row) for row in forward.second.weight.transposed.rows]
     negated: tuple[Row, ...] = tuple(tuple((c, -value) for c, value in rows[u]) for u in signs)

@@ -1,15 +1,15 @@
-"""Masks are not needed: with padding, heads that see all positions do what masked ones do.
+"""Rewrite without masks: with padding, unmasked heads simulate masked ones.
 
-"Revisiting Padded Transformer Expressivity" says that "with sufficient volume, masked transformers can be simulated by
-unmasked ones and vice versa" (section 6; Svete and Sabharwal 2026, Lemma D.14, for this direction). No weights say
-whether j ≤ i for all pairs; padding can. After the P positions stand P rows of P + 1 cells. Cell (i, j) is what
-position i sees of position j: it fetches the stream of j, and has a flag for every mask that says whether i may see j.
-Position i then looks at the visible cells of its own row, with the query that it had, and finds there the keys and
-values of before. The last cell of a row is visible if nothing else is, and empty. A relative bias is a number of the
-cell.
+"Revisiting Padded Transformer Expressivity": "with sufficient volume, masked transformers can be simulated by unmasked
+ones and vice versa" (section 6; Svete and Sabharwal 2026, Lemma D.14, for this direction). Scores cannot compare j ≤ i
+for all pairs, but padding can store the result. The P positions are followed by P rows of P + 1 cells. Cell (i, j)
+stands for the pair of query i and key j: it fetches the stream of j, and has a flag for every mask: whether j is
+visible from i. Position i then attends to the visible cells of its own row, with its original query, and finds the
+original keys and values there. The last cell of a row is empty, and visible only if no other cell is. A relative bias
+is a feature of the cell.
 
-Needs: hard attention; i, j and flags as position features. Costs: P(P + 1) positions of padding, 2 layers for each
-layer, twice the width and 3⌈log₂ P⌉ + O(1) coordinates for addresses. A weight outweighs all scores (:mod:`.reach`).
+Needs: hard attention; i, j and flags as position features. Costs: P(P + 1) positions of padding, 2 layers per layer,
+twice the width and 3⌈log₂ P⌉ + O(1) coordinates for addresses. One weight dominates all scores (:mod:`.reach`).
 """
 
 from __future__ import annotations
@@ -37,18 +37,18 @@ from softmachine.transformer.weights import Block, Head, Layer, Matrix, Transfor
 from softmachine.transformer.wired_features import NO_ADDRESS, AddressBit, Table
 
 PADDING = "□□"
-"""Not the padding that circuits and graphs have already."""
+"""The padding token of this rewrite; circuits and graphs have their own."""
 
 
 @dataclass(frozen=True)
 class Layout:
-    """Where things are: the stream, its copy, and from ``places`` on what position features say.
+    """Layout of the coordinates: the stream, its copy, and starting at ``places`` the position features.
 
     Args:
-        width: The width of the stream before.
+        width: The width of the given residual stream.
         positions: P.
-        masks: The masks that heads have.
-        biases: The relative biases that heads have.
+        masks: The masks of the heads.
+        biases: The relative biases of the heads.
     """
 
     width: int
@@ -58,35 +58,35 @@ class Layout:
 
     @property
     def bits(self) -> int:
-        """How many bits an address has; at least two, so that none can be told from some."""
+        """The number of bits of an address; at least two, so that no address differs from every address."""
         return max(2, ceil_log2(self.positions))
 
     @property
     def places(self) -> int:
-        """Where the bits of the own position begin."""
+        """The first coordinate of the own position."""
         return 2 * self.width
 
     @property
     def row(self) -> int:
-        """Where the bits of a row begin."""
+        """The first coordinate of the row."""
         return self.places + self.bits
 
     @property
     def column(self) -> int:
-        """Where the bits of a column begin."""
+        """The first coordinate of the column."""
         return self.row + self.bits
 
     @property
     def full(self) -> int:
-        """The flag of cells that hold something; that of those that hold nothing is the next one."""
+        """The flag of nonempty cells; the next coordinate is the flag of empty cells."""
         return self.column + self.bits
 
     def visible(self, mask: Mask) -> int:
-        """The flag of cells that are seen."""
+        """Return the flag of visible cells."""
         return self.full + 2 + self.masks.index(mask)
 
     def bias(self, relation: Relation) -> int:
-        """What is added to scores of the cell."""
+        """Return the coordinate of the bias of the cell."""
         return self.full + 2 + len(self.masks) + self.biases.index(relation)
 
     @property
@@ -95,23 +95,23 @@ class Layout:
         return self.full + 2 + len(self.masks) + len(self.biases)
 
     def cells(self, number: Callable[[int, int], Fraction | int]) -> tuple[Fraction, ...]:
-        """A number for every position: 0 for P of them, then one for each cell of each row."""
+        """Return a number for every position: 0 for the first P, then one for each cell of each row."""
         found = [Fraction(number(i, j)) for i in range(self.positions) for j in range(self.positions + 1)]
         return (*[ZERO] * self.positions, *found)
 
     def addresses(self, which: Callable[[int, int], int]) -> tuple[int, ...]:
-        """An address for every cell, and none before."""
+        """Return an address for every cell, and no address for the first P positions."""
         return (*[NO_ADDRESS] * self.positions, *map(int, self.cells(which)[self.positions :]))
 
     def seen(self, mask: Mask, i: int, j: int) -> bool:
-        """Whether cell (i, j) is visible; the last one is if no other is."""
+        """Whether cell (i, j) is visible; the last cell is visible if no other one is."""
         if j < self.positions:
             return mask.sees(j, i)
         return not any(mask.sees(k, i) for k in range(self.positions))
 
     @property
     def features(self) -> list[tuple[int, Feature]]:
-        """Features, and the coordinate of each."""
+        """The features, each with its coordinate."""
         last = self.positions
         tables = {
             self.places: ("position", (*range(last), *[NO_ADDRESS] * (last * (last + 1)))),
@@ -135,17 +135,17 @@ class Layout:
 
 
 def unmasked(transformer: Transformer, positions: int, length: int | None = None) -> Transformer:
-    """The same transformer for sequences of one number of positions, with padding and no mask.
+    """Rewrite a transformer without masks, for sequences of a fixed number of positions plus padding.
 
     Args:
-        transformer: Any with hard attention and without layer norm.
-        positions: P, how many positions sequences have; see :func:`padding`.
-        length: n, if features or turns depend on it.
+        transformer: A transformer with hard attention and without layer norm.
+        positions: P, the number of positions of sequences; see :func:`padding`.
+        length: n, if features or iterations depend on it.
 
     Raises:
-        ConstructionError: If a head is soft, or something is normalised.
+        ConstructionError: If a head is soft, or there is a layer norm.
     """
-    require_hard(transformer, "what a mask hides would keep some weight")
+    require_hard(transformer, "masked positions would keep some weight")
     heads = transformer.heads
     masks = tuple(dict.fromkeys(head.mask for head in heads))
     biases = tuple(dict.fromkeys(head.bias for head in heads if head.bias is not None))
@@ -182,28 +182,28 @@ def unmasked(transformer: Transformer, positions: int, length: int | None = None
 
 
 def padding(positions: int) -> list[str]:
-    """The tokens that are appended to a sequence of so many."""
+    """Return the padding tokens for a sequence of ``positions`` tokens."""
     return [PADDING] * (positions * (positions + 1))
 
 
 def require_hard(transformer: Transformer, why: str) -> None:
-    """See that attention is hard and nothing is normalised.
+    """Check that attention is hard and that there is no layer norm.
 
     Raises:
-        ConstructionError: If not; it says where.
+        ConstructionError: If not; the message names the head or unit.
     """
-    transformer.require_no_norm("its reach is not known")
+    transformer.require_no_norm("its bounds are unknown")
     soft = next((head.name for head in transformer.heads if not head.weighting.hard), None)
     if soft is not None:
         raise ConstructionError(f"head {soft!r} is soft, and {why}")
     if PADDING in transformer.vocabulary:
-        raise ConstructionError(f"{PADDING!r} is a token already", hint="it was padded before")
+        raise ConstructionError(f"{PADDING!r} is already a token", hint="the transformer was padded before")
 
 
 def matched(
     wanted: int, held: int, bits: int, factor: Fraction | int
 ) -> tuple[list[tuple[dict[int, Fraction | int], int]], ...]:
-    """Rows of a query and of a key: 0 where signed bits agree, at most -2 · factor elsewhere (Lemma B.3)."""
+    """Rows of a query and a key: score 0 if signed bits agree, else at most -2 · factor (Lemma B.3, same paper)."""
     query: list[tuple[dict[int, Fraction | int], Fraction | int]] = []
     key: list[tuple[dict[int, Fraction | int], Fraction | int]] = []
     for k in range(bits):
@@ -213,7 +213,7 @@ def matched(
 
 
 def _copying(layout: Layout, limits: Reach) -> Layer:
-    """A layer in which cells fetch the stream of their column."""
+    """Return a layer in which cells fetch the stream of their column."""
     query, key = (rows_of(rows, layout.wide) for rows in matched(layout.column, layout.places, layout.bits, 1))
     value = rows_of([({c: 1}, 0) for c in range(layout.width)], layout.wide)
     output = writing(Matrix(tuple(((c, ONE),) for c in range(layout.width)), layout.width), layout.wide, layout.width)
@@ -226,12 +226,12 @@ def _copying(layout: Layout, limits: Reach) -> Layer:
         def only_empty(row: dict[int, Fraction], _: Fraction, largest: Fraction = largest) -> None:
             row[layout.full] = -largest
 
-        units.linear(f"nothing {c}", layout.width + c, {layout.width + c: -1}, only_empty)
+        units.linear(f"clear empty cell {c}", layout.width + c, {layout.width + c: -1}, only_empty)
     return Layer((head,), units.done())
 
 
 def _unmasked(layer: Layer, layout: Layout, limits: Reach) -> Layer:
-    """A layer whose heads look at the visible cells of the own row, and that clears the copies."""
+    """Rewrite a layer: its heads attend to the visible cells of the own row, and its network clears the copies."""
     given = widened(layer, layout.wide)
     heads = [_looking(head, layout, limits) for head in layer.heads]
     units = Units(given.feed_forward)
@@ -241,7 +241,7 @@ def _unmasked(layer: Layer, layout: Layout, limits: Reach) -> Layer:
 
 
 def _looking(head: Head, layout: Layout, limits: Reach) -> Head:
-    """A head that looks at the visible cells of the own row."""
+    """Rewrite a head to attend to the visible cells of the own row."""
     wide, shift = layout.wide, layout.width
     bound = largest_score(head, limits) + 1
     if head.bias is not None:

@@ -1,4 +1,4 @@
-"""What rewritings do alike: a stream with more coordinates, layers that read and write other ones, gathered numbers."""
+"""Helpers of the rewrites: wider residual streams, shifted reads and writes, scratch coordinates, added units."""
 
 from __future__ import annotations
 
@@ -10,26 +10,26 @@ from softmachine.transformer.weights import AffineMap, FeedForward, Head, Layer,
 
 Rows = list[dict[int, Fraction]]
 Target = Mapping[int, Sequence[tuple[int, Fraction]]]
-"""For each coordinate with a retrieved number, where it belongs, and how much of it."""
+"""For each scratch coordinate, the target coordinates of its value, with factors."""
 Gate = Callable[[dict[int, Fraction], Fraction], None]
-"""Changes the row of a hidden unit, whose bias is told, so that it is 0 where something is off."""
+"""Takes the row and bias of a hidden unit, and changes the row so that the unit is 0 while a block is disabled."""
 ZERO, ONE = Fraction(0), Fraction(1)
 
 
 def reading(affine: AffineMap, wide: int, shift: int = 0) -> AffineMap:
-    """The same map of a wider stream, whose coordinates it finds so much further on."""
+    """Return the same map on a wider stream, with its inputs shifted by ``shift`` coordinates."""
     rows = tuple(tuple((c + shift, weight) for c, weight in row) for row in affine.weight.rows)
     return replace(affine, weight=Matrix(rows, wide))
 
 
 def writing(matrix: Matrix, wide: int, shift: int = 0) -> Matrix:
-    """The same matrix into a wider stream, so much further on."""
+    """Return the same matrix into a wider stream, with its outputs shifted by ``shift`` coordinates."""
     after = wide - shift - len(matrix.rows)
     return replace(matrix, rows=(*[()] * shift, *matrix.rows, *[()] * after))
 
 
 def widened(layer: Layer, wide: int) -> Layer:
-    """A layer of a wider stream, whose new coordinates it does not touch."""
+    """Return the layer on a wider stream; it neither reads nor writes the new coordinates."""
     heads = tuple(
         replace(
             head,
@@ -46,30 +46,30 @@ def widened(layer: Layer, wide: int) -> Layer:
 
 
 def padded(bias: Sequence[Fraction], wide: int) -> tuple[Fraction, ...]:
-    """A bias with zeros after it."""
+    """Pad a bias with zeros."""
     return (*bias, *[ZERO] * (wide - len(bias)))
 
 
 def stacked(*maps: AffineMap) -> AffineMap:
-    """One map that gives what several do, one after the other."""
+    """Concatenate the outputs of several maps."""
     rows = tuple(row for each in maps for row in each.weight.rows)
     return AffineMap(Matrix(rows, maps[0].weight.columns), tuple(b for each in maps for b in each.bias))
 
 
 def rows_of(rows: Iterable[tuple[Mapping[int, Fraction | int], Fraction | int]], wide: int) -> AffineMap:
-    """A map from its rows: weights by coordinate, and a bias."""
+    """Return the map with these rows: weights by coordinate, and a bias."""
     given = list(rows)
     weights = [{c: Fraction(weight) for c, weight in row.items()} for row, _ in given]
     return AffineMap(Matrix.of(weights, wide), tuple(Fraction(bias) for _, bias in given))
 
 
 def nothing(wide: int) -> FeedForward:
-    """A network without units."""
+    """Return a network without units."""
     return FeedForward(AffineMap(Matrix((), wide), ()), (), AffineMap(Matrix(((),) * wide, 0), (ZERO,) * wide), ())
 
 
 def detached(heads: Sequence[Head], start: int, wide: int) -> tuple[tuple[Head, ...], Target]:
-    """Heads that write what they retrieve to coordinates of their own, from one on, and where it belongs."""
+    """Redirect the outputs of heads to scratch coordinates starting at ``start``; return the heads and the targets."""
     target: dict[int, list[tuple[int, Fraction]]] = {}
     found = []
     for head in heads:
@@ -84,10 +84,10 @@ def detached(heads: Sequence[Head], start: int, wide: int) -> tuple[tuple[Head, 
 
 
 class Units:
-    """A feed-forward network in the making: that of a layer, and units after it.
+    """Builder of a feed-forward network: the network of a layer, plus appended units.
 
     Args:
-        network: What it begins with.
+        network: The given network.
     """
 
     def __init__(self, network: FeedForward) -> None:
@@ -101,7 +101,7 @@ class Units:
     def add(
         self, name: str, reads: Mapping[int, Fraction | int], bias: Fraction | int, writes: Mapping[int, Fraction | int]
     ) -> None:
-        """One more unit, ReLU(reads · x + bias), and what it adds to which coordinate."""
+        """Append a unit, ReLU(reads · x + bias), with its output weights by coordinate."""
         self.reads.append({c: Fraction(weight) for c, weight in reads.items()})
         self.biases.append(Fraction(bias))
         for c, weight in writes.items():
@@ -119,7 +119,7 @@ class Units:
             self.add(f"{name} {'+' if sign > 0 else '-'}", row, 0, {c: sign * weight for c, weight in writes.items()})
 
     def done(self) -> FeedForward:
-        """The network."""
+        """Build the network."""
         more = len(self.units) - len(self.network.units)
         wide = self.network.first.weight.columns
         return replace(
@@ -132,7 +132,7 @@ class Units:
 
 
 def seen_together(units: Units, target: Target) -> None:
-    """All units read the stream as if retrieved numbers stood where they belong."""
+    """Make all units read scratch values as if they had been added to their target coordinates."""
     for row in units.reads:
         for coordinate, places in target.items():
             row[coordinate] = sum((row.get(c, ZERO) * weight for c, weight in places), ZERO)

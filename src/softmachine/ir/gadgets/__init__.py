@@ -1,4 +1,4 @@
-"""Gadgets: functions over the five primitives. Each says what it assumes, what it guarantees and what it costs."""
+"""Gadgets: functions over the primitives. Each documents its assumptions, its guarantees and its cost."""
 
 from softmachine.ir.gadgets.addressing import broadcast, occurs, ones, repeated, search_step
 from softmachine.ir.gadgets.integers import at_least, where_zero

@@ -1,14 +1,16 @@
-"""Attention by address, in constant precision and in logarithmic precision: Lemmas B.3 and B.5.
+"""Attention by address, in constant and in logarithmic precision (Lemmas B.3 and B.5 of the paper named below).
 
-**Signed bits** (Lemma B.3). A query c·(s₁, 1, s₂, 1, …) meets a key (k₁, -1, k₂, -1, …): the score is 0 where the
-addresses agree, at most -2c where they do not, and at most -2c where there is none (at least two bits). Signs and ones
-alternate, because in fixed point sums saturate on the way: with all the +c first, the score of a match would not be 0.
-c = 2 serves from F_2 on: there -2c saturates to -15/4, still 7/4 below a match that loses c for another reason. Scores
-are integers, so that floats compute them exactly.
+The paper is "Revisiting Padded Transformer Expressivity".
 
-**Unit vectors** (Corollary B.1, Lemma B.5). A query S·(μ(t), -1) meets a key (μ(k), 1). Different addresses up to N are
-1/(8N³) apart, so that S and the precision b grow with N; too small ones are wrong for some N, whatever b is. Therefore
-the smallest b for S = 2^(b-1) is searched, and every pair of addresses is checked, when a transformer is built.
+**Signed bits** (Lemma B.3). The query is c·(s₁, 1, s₂, 1, …), the key (k₁, -1, k₂, -1, …): the score is 0 if the
+addresses are equal, at most -2c if they differ, and at most -2c if the key has no address (at least two bits). Signs
+and ones alternate, because partial sums saturate in fixed point: with all the +c first, the score of a match would not
+be 0. c = 2 suffices for every F_b with b ≥ 2: in F_2, -2c saturates to -15/4, still 7/4 below a match that loses c for
+another reason. Scores are integers, so that floats compute them exactly.
+
+**Unit vectors** (Corollary B.1, Lemma B.5). The query is S·(μ(t), -1), the key (μ(k), 1). Distinct addresses up to N
+differ by 1/(8N³) in score, so S and the precision b grow with N; if S is too small, some N fails in every precision b.
+Therefore the construction searches for the smallest b with S = 2^(b-1), and checks every pair of addresses.
 """
 
 from __future__ import annotations
@@ -27,13 +29,13 @@ from softmachine.transformer.features import Constant
 from softmachine.transformer.wired_features import unit_vector
 
 UNIT = 2
-"""c: a disagreement costs twice as much."""
+"""c: a mismatch lowers the score by 2c."""
 ALL_PAIRS = 1024
-"""Up to so many addresses all pairs are checked, beyond that neighbours, with a reserve for rounding."""
+"""Number of addresses up to which all pairs are checked; above it, only neighbours, with a reserve for rounding."""
 
 
 def matching(wanted: Signal, held: Signal) -> tuple[Signal, Signal]:
-    """Query and key of signed bits: score 0 where the addresses agree, at most -4 where they do not. Gap: 2."""
+    """Query and key of signed bits: score 0 if the addresses are equal, at most -4 if they differ. Gap: 2."""
     query: list[Signal] = []
     key: list[Signal] = []
     for k in range(len(wanted)):
@@ -43,15 +45,15 @@ def matching(wanted: Signal, held: Signal) -> tuple[Signal, Signal]:
 
 
 def avoiding(flag: Signal) -> tuple[Signal, Signal]:
-    """Query and key that cost 4 where a bit is 1 at the key."""
+    """Query and key that lower the score by 4 at keys where a bit is 1."""
     return constant(UNIT, 2), stack(-flag, -flag)
 
 
 def by_bits(soft: bool, positions: int) -> Weighting:
-    """Hard attention, or softmax that leaves less than 1/16 to all positions that are 2 below the best.
+    """Hard attention, or softmax that gives less than 1/16 in total to the positions that score 2 below the maximum.
 
-    The scale is a feature: in reals it grows with the logarithm of the number of positions; a fixed-point format that
-    cannot hold it has its largest number instead, which serves as well, because exponentials are rounded to 0.
+    The scale is a feature: over the reals it grows with the logarithm of the number of positions. A fixed-point format
+    that cannot represent it uses its largest number, which also suffices, because exponentials are rounded to 0.
     """
     if not soft:
         return AVERAGE_HARD
@@ -59,13 +61,13 @@ def by_bits(soft: bool, positions: int) -> Weighting:
 
 
 def fetched(name: str, pairs: Iterable[tuple[Signal, Signal]], value: Signal, weighting: Weighting) -> Signal:
-    """What ``value`` is at the keys, of all positions, that serve the queries best: scores of pairs add up. Gap: 2."""
+    """The value at the best keys among all positions; the scores of the query-key pairs add up. Gap: 2."""
     query, key = (stack(*side) for side in zip(*pairs, strict=True))
     return attend(name, query=query, key=key, value=value, mask=Mask.ALL, weighting=weighting, gap=UNIT, single=True)
 
 
 def settled(name: str, signal: Signal, where: Signal) -> Signal:
-    """The nearest bit of a number within 1/4 of one where a bit is 1, and 0 where it is 0. Two units.
+    """Round a number within 1/4 of a bit to that bit where ``where`` is 1; 0 where it is 0. Two units.
 
     2 ReLU(x + w - 5/4) - 2 ReLU(x + w - 7/4). Assumes 0 ≤ x ≤ 1 everywhere.
     """
@@ -75,7 +77,7 @@ def settled(name: str, signal: Signal, where: Signal) -> Signal:
 
 
 def doubled(name: str, signal: Signal, where: Signal) -> Signal:
-    """Twice what :func:`settled` is, with weights of at most 2, as F_2 can hold them. Two units."""
+    """Twice the result of :func:`settled`, with weights of at most 2, which F_2 can represent. Two units."""
     twice = 2 * signal + 2 * where
     up = relu(f"{name}: from 1/4", twice - Fraction(5, 2))
     down = relu(f"{name}: from 3/4", twice - Fraction(7, 2))
@@ -83,7 +85,7 @@ def doubled(name: str, signal: Signal, where: Signal) -> Signal:
 
 
 def both(name: str, one: Signal, other: Signal, where: Signal) -> Signal:
-    """Where a bit is 1, whether two numbers within 1/8 of bits are both 1; elsewhere 0. Two units."""
+    """Conjunction of two numbers within 1/8 of bits where ``where`` is 1; elsewhere 0. Two units."""
     total = one + other + where
     up = relu(f"{name}: from 9/4", total - Fraction(9, 4))
     down = relu(f"{name}: from 11/4", total - Fraction(11, 4))
@@ -95,9 +97,9 @@ class UnitScale:
     """The constants of addressing by unit vectors.
 
     Args:
-        bits: b, the precision of the vectors, and the smallest one in which the scores tell addresses apart.
+        bits: b, the precision of the vectors: the smallest one in which the scores separate the addresses.
         scale: S = 2^(b-1).
-        gap: By how much the score of the right address exceeds every other, computed exactly.
+        gap: The exact difference between the score of the correct address and the next best one.
     """
 
     bits: int
@@ -107,10 +109,10 @@ class UnitScale:
 
 @cache
 def unit_scale(addresses: int, positions: int, soft: bool) -> UnitScale:
-    """The smallest precision, and what goes with it, for addresses 0, …, addresses - 1.
+    """Find the smallest precision, with its scale and gap, for addresses 0, …, addresses - 1.
 
-    In F_b, the right score is the largest (and for softmax so much larger that the exponential of every other is 0); in
-    reals, softmax leaves less than 1/16 to all other positions.
+    In F_b, the score of the correct address is the largest (and for softmax, every other exponential rounds to 0); over
+    the reals, softmax gives less than 1/16 to all other positions.
     """
     bits = 3
     while True:
@@ -123,7 +125,7 @@ def unit_scale(addresses: int, positions: int, soft: bool) -> UnitScale:
 
 
 def _least_gap(addresses: int, bits: int, soft: bool, positions: int, *, near: bool) -> Fraction | None:
-    """The smallest gap of exact scores, if scores tell apart all addresses (or neighbours); else None."""
+    """Return the smallest gap of exact scores if scores separate all addresses (or neighbours); else None."""
     vectors = [unit_vector(address, bits) for address in range(addresses)]
     scale = 1 << bits - 1
     needed = max(Fraction(log(2)) * (bits + 1), Fraction(log(16 * positions))) if soft else Fraction(0)
@@ -131,13 +133,13 @@ def _least_gap(addresses: int, bits: int, soft: bool, positions: int, *, near: b
     exactly_needed = floor(needed * (1 << 2 * bits))
     rounded_needed = floor((needed + reserve) * (1 << bits))
     least: int | None = None
-    for target, wanted in enumerate(vectors):
-        own, own_rounded = scale * _dot(wanted, wanted), _rounded_dot(wanted, wanted, scale, bits)
+    for target, vector in enumerate(vectors):
+        own, own_rounded = scale * _dot(vector, vector), _rounded_dot(vector, vector, scale, bits)
         for other in (target - 1, target + 1) if near else range(addresses):
             if other == target or not 0 <= other < addresses:
                 continue
-            exact = own - scale * _dot(wanted, vectors[other])
-            rounded = own_rounded - _rounded_dot(wanted, vectors[other], scale, bits)
+            exact = own - scale * _dot(vector, vectors[other])
+            rounded = own_rounded - _rounded_dot(vector, vectors[other], scale, bits)
             if exact <= exactly_needed or rounded <= rounded_needed:
                 return None
             least = exact if least is None else min(least, exact)
@@ -149,6 +151,6 @@ def _dot(one: tuple[int, int], other: tuple[int, int]) -> int:
 
 
 def _rounded_dot(query: tuple[int, int], key: tuple[int, int], scale: int, bits: int) -> int:
-    """S·μ(t)·μ(k) as F_b computes it, each product rounded, in units of 2^-b."""
+    """S·μ(t)·μ(k) as computed in F_b, each product rounded, in units of 2^-b."""
     half = 1 << bits - 1
     return ((scale * query[0] * key[0] + half) >> bits) + ((scale * query[1] * key[1] + half) >> bits)

@@ -1,4 +1,4 @@
-"""Tests of integers without bound, one feed-forward layer each."""
+"""Comparisons and rounding of unbounded integers, one feed-forward layer each."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ def at_least(name: str, number: Signal, bound: int) -> Signal:
 
 
 def compared(name: str, number: Signal, relation: str, one: Signal) -> Signal:
-    """Whether a number compares with 0 as "<", "<=", "=", "!=", ">=" or ">"; right if it is within 1/4 of an integer.
+    """Compare a number within 1/4 of an integer with 0 by "<", "<=", "=", "!=", ">=" or ">".
 
-    Gives a bit, and 0 where ``one`` is 0 instead of 1; the number must be 0 there. Four units.
+    Returns a bit, and 0 where ``one`` is 0; the number must be 0 there. Four units.
     """
 
     def not_negative(label: str, signal: Signal) -> Signal:
@@ -33,9 +33,9 @@ def compared(name: str, number: Signal, relation: str, one: Signal) -> Signal:
 
 
 def counted(name: str, number: Signal, most: int) -> Signal:
-    """The integer between 0 and a constant that is next to a number within 1/4 of one: which of 1, …, most it reaches.
+    """Round a number within 1/4 of an integer to that integer, between 0 and ``most``: the sum over k of [x ≥ k - 1/2].
 
-    2 ReLU(x - k + 3/4) - 2 ReLU(x - k + 1/4) for each k. Two units each.
+    2 ReLU(x - k + 3/4) - 2 ReLU(x - k + 1/4) for k = 1, …, most. Two units for each k.
     """
     steps = stack(*[number] * most) - stack(*map(constant, range(1, most + 1)))
     rise, stop = (relu(f"{name}: from {cut} below", steps + cut) for cut in (Fraction(3, 4), Fraction(1, 4)))
@@ -61,8 +61,8 @@ def by_signs(relation: str, at_least: Signal, at_most: Signal, one: Signal) -> S
 def where_zero(name: str, bits: Signal, number: Signal) -> Signal:
     """Bits where an integer is 0, else 0: ReLU(b - d) + ReLU(b + d) - ReLU(d) - ReLU(-d) - b.
 
-    Assumes bits and an integer d; gives bits. One layer where comparing first and then taking the conjunction would
-    need two. Two units a bit, and two.
+    Assumes bits and an integer d; returns bits. One layer, whereas a comparison followed by a conjunction takes two.
+    Two units per bit, plus two.
     """
     bits.require_bits(f"where_zero {name!r}")
     number.require_integers(f"where_zero {name!r}")

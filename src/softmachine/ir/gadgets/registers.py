@@ -1,8 +1,8 @@
-"""Registers: numbers of r bits as vectors of ±1, the least significant bit first; all zeros mean that none is there.
+"""Registers: r-bit numbers as vectors of ±1, least significant bit first; the zero vector is an empty register.
 
-Everything here is exact on such vectors, and gives such vectors again: the residual stream only ever holds -1, 0 and 1
-(Brösamle and Eckstein, "The Expressive Power of Low Precision Softmax Transformers"). Numbers wrap around at 2^r where
-nothing else is said.
+All gadgets are exact on such vectors and return such vectors: the residual stream only holds -1, 0 and 1 (Brösamle and
+Eckstein, "The Expressive Power of Low Precision Softmax Transformers"). Arithmetic is modulo 2^r unless stated
+otherwise.
 """
 
 from __future__ import annotations
@@ -17,17 +17,17 @@ from softmachine.transformer.features import Bit
 
 
 def code(number: int, bits: int) -> tuple[int, ...]:
-    """A number as ±1, the least significant bit first."""
+    """Return a number as ±1, least significant bit first."""
     return tuple(1 if number >> bit & 1 else -1 for bit in range(bits))
 
 
 def place(bits: int) -> Signal:
-    """The register of the position: what a sinusoidal embedding with frequencies 2^-k would be, rounded to its sign."""
+    """The register of the position: the signs of a sinusoidal embedding with frequencies 2^-k."""
     return stack(*(position(Bit(bit, signed=True)) for bit in range(bits)))
 
 
 def _at_most_one(parts: int) -> Kind:
-    """The kind of a sum of so many numbers of -1, 0 and 1, shifted so that it is at most 1."""
+    """Return the range of a sum of ``parts`` trits that is shifted so that it is at most 1."""
     return integer(-2 * parts, 1)
 
 
@@ -37,7 +37,7 @@ def is_place_zero(name: str, register: Signal) -> Signal:
 
 
 def matches(name: str, register: Signal, number: tuple[int, ...], *, off: Signal | None = None) -> Signal:
-    """A bit: whether a vector of ±1 is this one, and no bit of ``off`` is 1. One unit."""
+    """A bit: whether a vector of ±1 equals ``number``, and no bit of ``off`` is 1. One unit."""
     _same_width(f"matches {name!r}", register, len(number))
     parts = [(sign, register[k]) for k, sign in enumerate(number)]
     parts += [(-1, off[k]) for k in range(len(off))] if off is not None else []
@@ -45,9 +45,9 @@ def matches(name: str, register: Signal, number: tuple[int, ...], *, off: Signal
 
 
 def kept(name: str, register: Signal, where: Signal, *, after: Signal | None = None) -> Signal:
-    """A register where a bit is 1, else none: ReLU(x + w - 1) - ReLU(-x + w - 1). Two units a bit.
+    """A register where a bit is 1, else empty: ReLU(x + w - 1) - ReLU(-x + w - 1). Two units per bit.
 
-    Not named: it is added to whatever register it is for.
+    Not named: the result is a summand of another register.
     """
     where.require_bits(f"kept {name!r}")
     up, down = (
@@ -62,20 +62,20 @@ def kept(name: str, register: Signal, where: Signal, *, after: Signal | None = N
 
 
 def overwritten(name: str, register: Signal, where: Signal, new: Signal, *, after: Signal | None = None) -> Signal:
-    """A register that is replaced where a bit is 1; ``new`` must be none elsewhere. Two units a bit.
+    """Replace a register where a bit is 1; ``new`` must be empty elsewhere. Two units per bit.
 
-    The sum of the old register and something, so that a narrow program changes it in place, if nobody reads the old one
-    later: ``after`` makes it wait.
+    The result is the old register plus a change, so that a narrow program updates it in place if the old value is not
+    read later: ``after`` delays the update.
     """
     old = kept(f"old {name}", register, where, after=after)
     return named(name, total(register, old * -1, new, kind=SIGN))
 
 
 def decreased(name: str, register: Signal, power: int = 0, *, after: Signal | None = None) -> Signal:
-    """A register less 2^power, 0 if that is negative; none stays none. One unit a bit.
+    """A register minus 2^power, saturating at 0; an empty register stays empty. One unit per bit.
 
-    For every bit from the power on, one unit finds that it is the lowest one set: it is cleared and those below it,
-    down to the power, are set. Numbers below 2^power become 0.
+    For every bit k ≥ power, one unit detects that it is the lowest bit set: it is cleared, and those below it, down to
+    the power, are set. Numbers below 2^power become 0.
     """
     bits = len(register)
     change: list[list[tuple[int, Signal]]] = [[] for _ in range(bits)]
@@ -91,15 +91,15 @@ def decreased(name: str, register: Signal, power: int = 0, *, after: Signal | No
 
 
 def _lowest(register: Signal, clear: range, bit: int) -> Signal:
-    """Positive, and 1, iff one bit is set and certain others are clear."""
+    """1 if one bit is set and the bits in ``clear`` are clear; else at most 0."""
     parts = [(1, register[bit]), *((-1, register[k]) for k in clear)]
     return weighted(parts, -len(clear), _at_most_one(len(parts)))
 
 
 def step_of(name: str, register: Signal, up: Signal, down: Signal, *, wraps: bool) -> Signal:
-    """What is to be added to a register to count it up where one bit is 1, and down where another is.
+    """The change that increments a register where ``up`` is 1, and decrements it where ``down`` is 1.
 
-    One unit a bit for each direction; one more for each if it ``wraps`` around between 2^r - 1 and 0.
+    One unit per bit and direction; one more for each direction if it ``wraps`` around between 2^r - 1 and 0.
     """
     bits = len(register)
     change: list[list[tuple[int, Signal]]] = [[] for _ in range(bits)]
@@ -116,13 +116,13 @@ def step_of(name: str, register: Signal, up: Signal, down: Signal, *, wraps: boo
 
 
 def difference(name: str, first: Signal, second: Signal, where: Signal, complement: Signal | None = None) -> Signal:
-    """The first register less the second, where a bit is 1; else none. Three layers, by looking ahead for borrows.
+    """The first register minus the second where a bit is 1, else empty. Three layers, by borrow lookahead.
 
-    Where the bit ``complement`` is 1 as well, the complement -1 - x in place of the difference x: every bit flipped.
+    Where the bit ``complement`` is 1 as well, the complement -1 - x instead of the difference x: every bit flipped.
 
-    Assumes that both hold numbers where the bit is 1. Units find the bits in which they differ, then from which bit a
-    borrow arrives (a smaller bit of the first, and equal bits since), then the exclusive or. 2r, r(r - 1)/2, 2r units;
-    2r + 2 more for the complement.
+    Assumes that both registers are nonempty where the bit is 1. The layers compute the bits in which the registers
+    differ; the bit from which a borrow arrives (a smaller bit of the first, followed by equal bits); the exclusive or.
+    2r, r(r - 1)/2, 2r units; 2r + 2 more for the complement.
     """
     _same_width(f"difference {name!r}", first, len(second))
     where.require_bits(f"difference {name!r}")
@@ -159,10 +159,10 @@ def difference(name: str, first: Signal, second: Signal, where: Signal, compleme
 
 
 def snapped(name: str, signal: Signal) -> Signal:
-    """The nearest of -1, 0 and 1 of a number within 1/4 of one. Four units each.
+    """Round a number within 1/4 of -1, 0 or 1 to it. Four units per component, two for bits.
 
-    Lemma 9 of "Simulating Hard Attention Using Soft Attention", on both sides:
-    ReLU(2x - 1/2) - ReLU(2x - 3/2) - ReLU(-2x - 1/2) + ReLU(-2x - 3/2); of bits, the first two.
+    Lemma 9 of "Simulating Hard Attention Using Soft Attention", for both signs:
+    ReLU(2x - 1/2) - ReLU(2x - 3/2) - ReLU(-2x - 1/2) + ReLU(-2x - 3/2); for bits, the first two terms.
     """
     half, more = Fraction(1, 2), Fraction(3, 2)
     parts = []
@@ -178,4 +178,6 @@ def snapped(name: str, signal: Signal) -> Signal:
 
 def _same_width(gadget: str, register: Signal, width: int) -> None:
     if len(register) != width:
-        raise ConstructionError(f"{gadget} takes registers of one width, but they are {len(register)} and {width} wide")
+        raise ConstructionError(
+            f"{gadget} takes registers of equal width, but the widths are {len(register)} and {width}"
+        )

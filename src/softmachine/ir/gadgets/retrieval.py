@@ -1,7 +1,7 @@
-"""What attention can fetch: means, the value at an index, the latest match, the previous position, existence.
+"""Attention gadgets: mean, lookup by index, latest match, previous position, existence.
 
-Every gadget states the gap of its scores: the distance between the best and the next best, which is what a softmax
-or a float format has to resolve.
+Every gadget documents its score gap: the difference between the best and the next best score, which a softmax or a
+float format has to resolve.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from softmachine.transformer.features import HALF_INVERSE, I_SQUARED, INVERSE, F
 
 @dataclass(frozen=True)
 class Squared:
-    """A number and its square: what a score -(k - q)² needs of both sides, since no layer can multiply."""
+    """A number and its square: the score -(k - q)² needs both at query and key, because no layer can multiply."""
 
     value: Signal
     square: Signal
@@ -31,18 +31,18 @@ def here() -> Squared:
 
 
 def mean(name: str, value: Signal, mask: Mask = Mask.CAUSAL) -> Signal:
-    """The mean over the visible positions: uniform attention. Of integers over the past: an integer divided by i+1."""
+    """The mean over the visible positions, by uniform attention; for integers and a causal mask, integers over i+1."""
     return attend(name, value=value, mask=mask)
 
 
 def lookup(name: str, index: Signal, read: Signal, *, per: Feature | None = None, mask: Mask = Mask.CAUSAL) -> Signal:
-    """What ``read`` is at a position given by number; out of range, at the nearest visible position.
+    """The value of ``read`` at position x; if x is out of range, at the nearest visible position.
 
-    The score (2 x j - j²) · s has its maximum at j = x, where s is 1, or the feature ``per`` if the index comes as x·s,
-    for example a mean h/(i+1) with per 1/(i+1) (Barceló et al.; (8.8) of the lecture notes). Gap: s.
+    The score (2 x j - j²) · s has its maximum at j = x. The factor s is 1, or the feature ``per`` if ``index`` is x·s,
+    for example a mean h/(i+1) with per 1/(i+1) (Barceló et al.; (8.8) of Chiang's lecture notes). Gap: s.
     """
     if not all(kind.is_integer or (per == INVERSE and kind.over == SHARES) for kind in index.kinds):
-        what = "shares of i+1" if per == INVERSE else "integers"
+        what = "integers over i+1" if per == INVERSE else "integers"
         raise ConstructionError(f"lookup {name!r} takes {what}, but the index is {index.kinds[0]}")
     scale = position(per) if per else constant(1)
     place = here()
@@ -60,12 +60,12 @@ def lookup(name: str, index: Signal, read: Signal, *, per: Feature | None = None
 
 @dataclass(frozen=True)
 class Located:
-    """An integer found from its share of i+1.
+    """An integer h recovered from h/(i+1).
 
     Args:
         number: The integer h, and h².
-        below: How far h is below 0: max(0, -h).
-        read: What stands at position max(0, h).
+        below: max(0, -h).
+        read: The value read at position max(0, h).
     """
 
     number: Squared
@@ -73,21 +73,27 @@ class Located:
     read: Signal
 
 
-def locate(name: str, share: Signal, read: Signal, *, negative: bool) -> Located:
-    """The integer h from h/(i+1), for -i ≤ h ≤ i, and what ``read`` is at that position.
+def locate(name: str, share: Signal, read: Signal, *, negative: bool, quantity: str = "") -> Located:
+    """Recover the integer h from h/(i+1), for -i ≤ h ≤ i, and the value of ``read`` at position max(0, h).
 
-    Positions are not negative, so that a second lookup, of -h, serves the negative numbers: of the two results at most
-    one is not 0, h is their difference, and h² the sum of their squares. ``negative=False`` promises h ≥ 0 and saves
-    that head. Gap: 1/(i+1).
+    Positions are nonnegative, so a second lookup, of -h, handles negative numbers: at most one of the two results is
+    nonzero, h is their difference, and h² the sum of their squares. Gap: 1/(i+1).
+
+    Args:
+        name: The name of h in the residual stream.
+        share: h/(i+1).
+        read: The signal to read at position max(0, h).
+        negative: Whether h may be negative; if not, the second head is omitted.
+        quantity: What the heads "recover …" are named after; by default the name.
     """
-    place = here()
-    above = lookup(f"undo 1/(i+1) of {name}", share, stack(place.value, place.square, read), per=INVERSE)
+    place, quantity = here(), quantity or name
+    above = lookup(f"recover {quantity}", share, stack(place.value, place.square, read), per=INVERSE)
     value, square, found = above[0], above[1], above[2:]
     if read.labels:
         found = named(f"read at {name}", found.labelled(read.labels, exclusive=read.exclusive))
     below = constant(0)
     if negative:
-        mirrored = lookup(f"undo 1/(i+1) of -{name}", -share, stack(place.value, place.square), per=INVERSE)
+        mirrored = lookup(f"recover -{quantity}", -share, stack(place.value, place.square), per=INVERSE)
         below = named(f"-{name} if negative", mirrored[0])
         value, square = value - mirrored[0], square + mirrored[1]
     return Located(Squared(named(name, value), named(f"{name}²", square)), below, found)
@@ -101,20 +107,20 @@ def latest(
     equal: tuple[Squared, Squared] | None = None,
     mask: Mask = Mask.CAUSAL,
 ) -> Signal:
-    """What ``read`` is at the latest position that matches best.
+    """The value of ``read`` at the latest position among the best matches.
 
     Args:
         name: The head's name.
-        read: What to retrieve. Retrieve with it what tells whether the match was a full one.
+        read: The signal to retrieve. To detect a partial match, retrieve the matched quantities with it.
         where: A bit at the key that should be 1.
-        equal: A squared integer at the key and one at the query that should be equal.
+        equal: An integer with its square at the key, and one at the query, that should be equal.
         mask: Which earlier positions are visible.
 
-    The score is where - (k - q)² + j / (2(i+1)), written as 2kq - k² - q² so that it is small near the match, with the
-    tie-breaking term last: that order keeps float64 exact for 10⁸ steps. Gap: 1/(2(i+1)).
+    The score is where - (k - q)² + j / (2(i+1)), expanded to 2kq - k² - q² so that it is small near the match, with the
+    tie-breaking term last: this order keeps float64 exact for 10⁸ steps. Gap: 1/(2(i+1)).
     """
     if not mask.causal:
-        raise ConstructionError(f"latest {name!r} looks back, so its mask cannot be {str(mask)!r}")
+        raise ConstructionError(f"latest {name!r} needs a causal mask, not {str(mask)!r}")
     query, key = [], []
     if where is not None:
         where.require_bits(f"latest {name!r}")
@@ -126,7 +132,7 @@ def latest(
         query += [2 * ours.value, constant(-1), -ours.square]
         key += [theirs.value, theirs.square, constant(1)]
     if not key:
-        raise ConstructionError(f"latest {name!r} needs something to match: where, equal, or both")
+        raise ConstructionError(f"latest {name!r} has no match condition: give where, equal, or both")
     query.append(position(INVERSE) * Fraction(1, 2))
     key.append(position(I))
     return attend(
@@ -142,10 +148,10 @@ def latest(
 
 
 def exists(name: str, where: Signal, *, match: tuple[Signal, Signal] | None = None, mask: Mask = Mask.CAUSAL) -> Signal:
-    """The share of matching positions that hold among those tied for best: positive iff some matching position holds.
+    """A bit: whether ``where`` is 1 at some visible position, or at some visible position that matches.
 
-    Without ``match``, a bit: whether ``where`` holds at a visible position. With ``match`` = (query address, key
-    address), vectors of ±1: whether it holds at one of the positions with that address; there must be one. Gap: 1.
+    ``match`` = (query address, key address), vectors of ±1, restricts the search to the positions with that address;
+    there must be one. The head averages ``where`` over the positions with the best score. Gap: 1.
     """
     where.require_bits(f"exists {name!r}")
     ours, theirs = match or (None, None)
@@ -155,12 +161,12 @@ def exists(name: str, where: Signal, *, match: tuple[Signal, Signal] | None = No
 
 
 def fetch(name: str, address: Signal, keys: Signal, read: Signal, mask: Mask = Mask.CAUSAL) -> Signal:
-    """What ``read`` is where the ±1 vector ``keys`` equals ``address``, in which -1 and 1 are bits. Gap: 2."""
+    """The value of ``read`` where the ±1 vector ``keys`` equals ``address``. Gap: 2."""
     return attend(name, query=address, key=keys, value=read, mask=mask, gap=2, single=True)
 
 
 def previous(name: str, read: Signal) -> Signal:
-    """What ``read`` was one position earlier; at position 0, what it is there. Gap: 1."""
+    """The value of ``read`` at position i - 1; at position 0, its own value. Gap: 1."""
     return lookup(name, position(I) - 1, read)
 
 

@@ -1,4 +1,4 @@
-"""Finite tables in one feed-forward layer: one unit a row."""
+"""Finite lookup tables in one feed-forward layer: one unit per row."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from softmachine.support.errors import ConstructionError
 
 @dataclass(frozen=True)
 class Row:
-    """Where all conditions hold, the outputs of these labels are 1.
+    """A row of a table: where all conditions hold, the outputs with these labels are 1.
 
     Args:
-        name: What the row is, e.g. the rule it implements; the unit carries the name.
+        name: The name of the unit, for example the rule that the row implements.
         conditions: Bits that must all be 1.
-        outputs: The labels that become 1.
+        outputs: The labels whose outputs are 1.
     """
 
     name: str
@@ -29,7 +29,7 @@ class Row:
 
 
 def table(name: str, labels: Sequence[str], rows: Sequence[Row]) -> Signal:
-    """One bit a label: 1 where a row that outputs it applies. Assumes that at most one row applies. A unit a row."""
+    """One bit per label: 1 where a row with that output applies. Assumes at most one row applies. One unit per row."""
     _require(f"table {name!r}", [label for row in rows for label in row.outputs], labels)
     units = [all_of(f"{name}: {row.name}", *row.conditions).forms[0] for row in rows]
     forms = {label: [unit for unit, row in zip(units, rows, strict=True) if label in row.outputs] for label in labels}
@@ -38,7 +38,7 @@ def table(name: str, labels: Sequence[str], rows: Sequence[Row]) -> Signal:
 
 
 def first_of(name: str, *choices: Signal, labels: Sequence[str], default: str) -> Signal:
-    """One-hot over ``labels``: the sum of choices of which at most one is 1, and the default where all are 0.
+    """One-hot over ``labels``: the sum of the choices, and the default label where all of them are 0.
 
     Assumes labelled bits, at most one of them 1 in all choices together. No unit: the default is affine.
     """
@@ -57,7 +57,7 @@ def first_of(name: str, *choices: Signal, labels: Sequence[str], default: str) -
 
 
 def _require(gadget: str, used: Iterable[str], labels: Sequence[str]) -> None:
-    """Complain unless all labels that are used are there."""
+    """Raise a ConstructionError unless all used labels exist."""
     known = set(labels)
     for label in used:
         if label not in known:

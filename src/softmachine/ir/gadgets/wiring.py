@@ -1,7 +1,7 @@
-"""Wiring as position features: tables with an entry for each position, given as flags, signed bits or unit vectors.
+"""Tables as position features: flags, and addresses as signed bits or unit vectors.
 
-The family n ↦ transformer of "Revisiting Padded Transformer Expressivity" keeps a circuit in its position embeddings.
-An address is a number; -1 stands for none, and its features are 0. Beyond the table everything is 0.
+The family n ↦ transformer of "Revisiting Padded Transformer Expressivity" stores a circuit in its position embeddings.
+An address is a number; -1 means no address, and its features are 0. Positions beyond the table have zero features.
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ def flag(name: str, table: Sequence[int]) -> Signal:
 
 
 def address_width(addresses: int) -> int:
-    """How many signed bits tell so many addresses apart, and also from none: at least two."""
+    """Return the number of signed bits that distinguish the addresses, also from no address: at least 2."""
     return max(2, ceil_log2(addresses))
 
 
 def binary_address(name: str, width: int, table: Sequence[int]) -> Signal:
-    """The address at every position as ``width`` signed bits; zeros where there is none."""
+    """The address at every position as ``width`` signed bits; zeros at positions without one."""
     entries = tuple(table)
     return stack(*(position(AddressBit(name, k, entries)) for k in range(width)))
 
 
 def unit_address(name: str, bits: int, table: Sequence[int]) -> Signal:
-    """The address at every position as a vector of length 1, to so many bits; zeros where there is none."""
+    """The address at every position as a unit vector, rounded to ``bits`` bits; zeros at positions without one."""
     entries = tuple(table)
     return stack(*(position(AddressVector(name, component, bits, entries)) for component in (0, 1)))

@@ -1,1 +1,1 @@
-"""Turing machines by addresses in binary, for float32."""
+"""Turing machines by binary addresses, exact in float32."""

@@ -1,1 +1,1 @@
-"""Theorem 8.2: every Turing machine, by average-hard attention."""
+"""Turing machines by average-hard attention (Theorem 8.2 of Chiang's lecture notes)."""

@@ -1,4 +1,4 @@
-"""A walk through one token of chapter 8, and what its heads saw: moves, cells, and who wrote them last."""
+"""Explanations of the heads of Theorem 8.2 of Chiang's lecture notes: moves, cells, and their latest writes."""
 
 from __future__ import annotations
 
@@ -14,45 +14,45 @@ from softmachine.transformer.sight import Sight, told
 
 GUIDE = (
     Guide(
-        "What does the token say?",
-        "Step 1 of Theorem 8.2. A token is (q, b, m): the state after a step, what it wrote, how the head moved. "
-        "The embedding unpacks it, one-hot. Input symbols and BOS say nothing of these.",
+        "What does the token contain?",
+        "Step 1 of Theorem 8.2 (Chiang). A token is (q, b, m): the state after a step, the written symbol, the move of "
+        "the head. The embedding unpacks it, one-hot. Input symbols and BOS contain none of these.",
         ("state", "wrote…", "input", "BOS"),
     ),
     Guide(
         "Where is the head?",
-        "Step 2. The head is where all moves have added up to. A head that attends to all positions alike takes "
-        "their mean, so that the stream holds head/(i+1).",
+        "Step 2. The position of the head is the sum of all moves. Uniform attention computes their mean, so that the "
+        "stream holds head/(i+1).",
         ("mean of moves", "head…"),
     ),
     Guide(
-        "Undo the mean",
+        "Recover the position from the mean",
         "No layer can multiply by i+1. But 2 x j - j², times 1/(i+1), is largest at position j = x: attention looks x "
-        "up among the positions and retrieves it, with its square (Barceló et al.; (8.8) of the notes).",
-        ("undo 1/(i+1) of head…", "undo 1/(i+1) of -head…", "read at head…"),
+        "up among the positions and retrieves it, with its square (Barceló et al.; (8.8) of Chiang's notes).",
+        ("recover head position…", "recover -head position…", "read at head…"),
     ),
     Guide(
         "Which cell did this token write?",
-        "The one that the head was on before it moved. The move is taken back as a share of i+1, since (8.13) would "
-        "need a product; then the same lookup.",
-        ("right/(i+1)…", "left/(i+1)…", "undo 1/(i+1) of cell…", "undo 1/(i+1) of -cell…", "cell…"),
+        "The one that the head was on before it moved. move/(i+1) is subtracted from head/(i+1), since (8.13) of "
+        "Chiang's notes would need a product; then the same lookup.",
+        ("right/(i+1)…", "left/(i+1)…", "recover cell position…", "recover -cell position…", "cell…"),
     ),
     Guide(
         "What was last written there?",
         "Step 3. -(cell - head)² is 0 where a token wrote to this cell, and at most -1 elsewhere; j/(2(i+1)) breaks "
-        "ties, so that the latest wins. If nobody wrote to it, the cell holds the input, or a blank.",
+        "ties in favour of the latest one. A cell that was never written holds the input, or a blank.",
         ("last write…", "written…", "untouched input", "symbol…"),
     ),
     Guide(
-        "What now?",
-        "Step 4. One unit a rule of the machine. The action whose parts are all there has logit 2, by a margin of 1.",
+        "Which token comes next?",
+        "Step 4. One unit per rule of the machine. The action whose parts are all set has logit 2, a margin of 1.",
         ("next…",),
     ),
 )
 
 
 def tell(codec: TuringCodec, sight: Sight) -> str | None:
-    """What a head of Theorem 8.2 found out; None of one that is not its own."""
+    """Explain an observation of a head of Theorem 8.2; None for other heads."""
     machine = codec.machine
     if sight.name == "mean of moves":
         return _moves(codec, sight)
@@ -60,14 +60,14 @@ def tell(codec: TuringCodec, sight: Sight) -> str | None:
         if sight.name == on_tape(machine, "last write", tape):
             return _last_write(codec, sight, tape)
         for what in ("head", "cell"):
-            name = on_tape(machine, what, tape)
-            if sight.name in (f"undo 1/(i+1) of {name}", f"undo 1/(i+1) of -{name}"):
-                return _undone(codec, sight, what, tape)
+            name = on_tape(machine, f"{what} position", tape)
+            if sight.name in (f"recover {name}", f"recover -{name}"):
+                return _recovered(codec, sight, what, tape)
     return None
 
 
 def _moves(codec: TuringCodec, sight: Sight) -> str:
-    """The mean of all moves is where the head is, as a share of i+1."""
+    """The mean of all moves is the position of the head over i+1."""
     shares = []
     for tape in range(codec.machine.tapes):
         share = sight.added.get(f"{on_tape(codec.machine, 'head', tape)}/(i+1)")
@@ -75,12 +75,12 @@ def _moves(codec: TuringCodec, sight: Sight) -> str:
     return f"the moves of all {len(sight.visible):,} positions have the mean {' and '.join(shares)}"
 
 
-def _undone(codec: TuringCodec, sight: Sight, what: str, tape: int) -> str:
-    """A lookup among the positions undoes the division by i+1; of a number below 0, the one of its opposite does."""
+def _recovered(codec: TuringCodec, sight: Sight, what: str, tape: int) -> str:
+    """A lookup among the positions recovers h from h/(i+1); for negative h, a lookup of -h does."""
     name = on_tape(codec.machine, what, tape)
     share, number = sight.read.get(f"{name}/(i+1)"), sight.chosen[0]
     subject = "the head is on" if what == "head" else "this token wrote to"
-    below = sight.name == f"undo 1/(i+1) of -{name}"
+    below = sight.name == f"recover -{on_tape(codec.machine, f'{what} position', tape)}"
     if not number or share is None:
         return f"{subject} no cell to the {'left' if below else 'right'} of cell 0{_of_tape(codec, tape)}"
     signed = f"{'-' * below}{number}"
@@ -105,7 +105,7 @@ def _of_tape(codec: TuringCodec, tape: int, of: str = " of") -> str:
 
 
 def columns(codec: TuringCodec) -> Iterator[Column]:
-    """The columns of the notes' table: the state q, what was written b, the move m, the head h, the symbol a under it.
+    """The columns of the table in Chiang's notes: state q, written symbol b, move m, head h, symbol a under the head.
 
     With several tapes, the last four for each.
     """

@@ -1,11 +1,11 @@
-"""Chapter 8 of the lecture notes: every Turing machine is simulated by a decoder with average-hard attention.
+"""Turing machines by average-hard attention: Theorem 8.2 of Chiang's notes on transformers and formal languages.
 
-Theorem 8.2. For every Turing machine M there is a decoder that, prompted with w and BOS, emits one token a step of M
-and then ACC, REJ or HALT, as M does on w; if M does not stop, neither does the decoder.
+Theorem 8.2. For every Turing machine M there is a decoder that, prompted with w and BOS, emits one token per step of M
+and then the verdict of M on w: ACC, REJ or HALT; if M does not halt, neither does the decoder.
 
 Needs: average-hard attention, position features i, i² and 1/(i+1); one set of weights for every length.
-Gaps: 1/(i+1) in layer 2, 1/(2(i+1)) in layer 3. In float64 exact for heads up to 10⁶ and more; a run that float64
-cannot decide stops.
+Gaps: 1/(i+1) in layer 2, 1/(2(i+1)) in layer 3. Exact in float64 for head positions up to at least 10⁶; a run that
+float64 cannot decide stops.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ NOTHING = Signal((), (), ())
 
 
 def signals(codec: TuringCodec) -> Program:
-    """Theorem 8.2, with the repairs that ``docs/errata.md`` lists."""
+    """Build the decoder of Theorem 8.2, with the corrections listed in ``docs/errata.md``."""
     machine, tapes = codec.machine, range(codec.machine.tapes)
     tokens = Vocabulary(codec.meanings)
 
@@ -47,7 +47,7 @@ def signals(codec: TuringCodec) -> Program:
     wrote = [written_symbol(tokens, machine, k) for k in tapes]
     move = [move_of(tokens, machine, k) for k in tapes]
 
-    # Step 2. The heads' positions, as shares of i+1; and the cell that this token wrote, one move earlier.
+    # Step 2. The heads' positions over i+1; and the cell that this token wrote, one move earlier.
     shares = mean("mean of moves", stack(*(part.value for part in move)))
     head = [located(machine, "head", k, shares[k], given if k == 0 else NOTHING) for k in tapes]
     cell = [located(machine, "cell", k, shares[k] - move[k].share) for k in tapes]
@@ -76,7 +76,7 @@ def signals(codec: TuringCodec) -> Program:
 
 
 def written_symbol(tokens: Vocabulary[M], machine: TuringMachine, tape: int) -> Signal:
-    """The symbol that this token wrote; zero if it is not an action."""
+    """The symbol that this token wrote; zero if the token is not an action."""
 
     def wrote(token: M) -> str | None:
         return token.write[tape] if isinstance(token, Action) else None
@@ -85,26 +85,27 @@ def written_symbol(tokens: Vocabulary[M], machine: TuringMachine, tape: int) -> 
 
 
 def located(machine: TuringMachine, what: str, tape: int, share: Signal, read: Signal = NOTHING) -> Located:
-    """A number from its share of i+1; the notes' (8.13) would need a product with the move, which no layer computes."""
-    name = on_tape(machine, what, tape)
-    return locate(name, named(f"{name}/(i+1)", share), read, negative=machine.tape is Tape.TWO_WAY)
+    """Recover the number h of a cell from h/(i+1); (8.13) of the notes needs a product, which no layer computes."""
+    name, quantity = on_tape(machine, what, tape), on_tape(machine, f"{what} position", tape)
+    negative = machine.tape is Tape.TWO_WAY
+    return locate(name, named(f"{name}/(i+1)", share), read, negative=negative, quantity=quantity)
 
 
 def _first_rows(codec: TuringCodec, begins: Signal, symbol: Signal) -> Iterator[Row]:
-    """What follows BOS: the start state, with the symbol under the head."""
+    """Yield the rows of the token after BOS: the start state, with the symbol under the head."""
     for first in (*codec.machine.alphabet, codec.machine.blank):
         yield Row(f"begin, {first}", (begins, symbol[first]), _labels(codec, codec.first_action(first)))
 
 
 def _labels(codec: TuringCodec, action: Action) -> tuple[str, ...]:
-    """What an action sets in the table of the transition: its parts, or the verdict that takes its place."""
+    """Return the labels of an action in the transition table: its parts, or the verdict that replaces it."""
     if not codec.last_action and action.state in codec.machine.final:
         return (f"verdict {codec.machine.verdict(action.state)}",)
     return action_labels(action)
 
 
 def _logits(codec: TuringCodec, following: Signal, state: Signal, given: Signal) -> dict[str, Signal]:
-    """The logits: the largest decides, by a margin of at least 1. Input symbols repeat themselves; nobody listens."""
+    """The logits; the largest exceeds the others by at least 1. At input symbols the output is ignored."""
     logits: dict[str, Signal] = {}
     for token, meaning in codec.meanings.items():
         match meaning:
@@ -125,9 +126,9 @@ _LETTERS = parameter("|Σ|", "input symbols", lambda codec: len(codec.machine.al
 THEOREMS = (
     Theorem(
         "chapter-8",
-        "Theorem 8.2: average-hard attention, one token a step",
+        "Theorem 8.2 (Chiang): Turing machines by average-hard attention, one token per step",
         "Chiang, lecture notes on transformers and formal languages, Theorem 8.2 (after Pérez et al.)",
-        Needs("position features i, i², 1/(i+1)", also="nothing of the length"),
+        Needs("position features i, i², 1/(i+1)", also="independent of the input length"),
         Cost(
             {},
             {
@@ -145,10 +146,10 @@ THEOREMS = (
         codec=lambda machine, _: TuringCodec(machine),
         signals=lambda codec, _: signals(codec),
         steps=(
-            "Unpack the token: a state, what was written and how the heads moved; or an input symbol.",
-            "The mean of all moves is head/(i+1); a lookup among the positions undoes the division.",
-            "The symbol under a head is what was last written to its cell, or the input, or a blank.",
-            "The transition: one unit a rule, and the action with all of its parts has the largest logit.",
+            "Unpack the token: state, written symbols and moves; or an input symbol.",
+            "The mean of all moves is head/(i+1); a lookup among the positions recovers the head position.",
+            "The symbol under a head is the latest one written to its cell, or the input, or a blank.",
+            "The transition: one unit per rule; the action whose parts are all set has the largest logit.",
         ),
         guide=GUIDE,
         tells=tell,

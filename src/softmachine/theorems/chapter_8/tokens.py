@@ -1,4 +1,4 @@
-"""The tokens of chapter 8: the input, BOS, and one action a step."""
+"""Codec of Theorem 8.2 of Chiang's lecture notes: the input, BOS, and one action per step."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ Meaning = Given | Begin | Action | Verdict
 class TuringCodec(RunCodec[Meaning]):
     """Prompts and runs of a machine, in tokens.
 
-    A run is: the input symbols, BOS, the action (q_start, symbol under the head, no move), one action a step, and a
-    verdict. The notes let the verdict take the place of the last action (``last_action=False``); then the last write is
-    not recorded, and the tape cannot be told from the tokens.
+    A run consists of the input symbols, BOS, the action (q_start, symbol under the head, no move), one action per step,
+    and a verdict. In the notes the verdict replaces the last action (``last_action=False``); then the last write is not
+    recorded, and the tape cannot be reconstructed from the tokens.
     """
 
     last_action: bool = True
@@ -48,14 +48,14 @@ class TuringCodec(RunCodec[Meaning]):
 
     @property
     def actions(self) -> tuple[Action, ...]:
-        """The first actions, and what the rules do."""
+        """The first actions, and the actions of the rules."""
         machine = self.machine
         started = (self.first_action(symbol) for symbol in (*machine.alphabet, machine.blank))
         rules = [rule for rule in machine.rules if self.last_action or rule.next not in machine.final]
         return tuple(dict.fromkeys([*started, *actions_of(rules, machine.tape)]))
 
     def first_action(self, symbol: str) -> Action:
-        """What the BOS step emits: the start state, with the tapes left as they are."""
+        """Return the action emitted after BOS: the start state, with the tapes unchanged."""
         machine = self.machine
         return Action(machine.start, (symbol, *[machine.blank] * (machine.tapes - 1)), ("S",) * machine.tapes)
 
@@ -70,7 +70,7 @@ class TuringCodec(RunCodec[Meaning]):
         return positions_of_run(self, word, max_steps)
 
     def expected(self, word: Word, max_steps: int) -> Iterator[str]:
-        """The tokens that the reference interpreter's run stands for, up to a step limit."""
+        """Yield the tokens of the reference interpreter's run, up to a step limit."""
         return chain.from_iterable(self.expected_pieces(word, max_steps))
 
     def expected_pieces(self, word: Word, max_steps: int) -> Iterator[Sequence[str]]:
@@ -82,12 +82,12 @@ class TuringCodec(RunCodec[Meaning]):
             yield (self.tokens[machine.verdict(now.state)],)
 
     def _recorded(self, actions: Sequence[Action]) -> Sequence[Action]:
-        """Those actions that are tokens: the verdict may take the place of the one that enters a final state."""
+        """Return the actions that are tokens: the verdict may replace the one that enters a final state."""
         ends = len(actions) > 0 and actions[-1].state in self.machine.final
         return actions[:-1] if ends and not self.last_action else actions
 
     def outcome(self, word: Word, said: Sequence[str]) -> TuringOutcome:
-        """The same; the first token is no step."""
+        """Parse the tokens of a run; the first one is not a step."""
         if isinstance(said, Codes) and (packed := self._packed(said)):
             return self.after(word, *packed)
         meanings = [self.meanings[token] for token in said]
@@ -95,7 +95,7 @@ class TuringCodec(RunCodec[Meaning]):
         return self.after(word, actions, verdict_in(meanings))
 
     def _packed(self, said: Codes[str]) -> tuple[Sequence[Action], Verdict | None] | None:
-        """The same for a long run, if only a verdict at its end is not an action."""
+        """Parse a long run without unpacking it, if all tokens but a final verdict are actions; else return None."""
         meanings = [self.meanings[name] for name in said.names]
         last = self.meanings[said[-1]] if len(said) else None
         verdict = last if isinstance(last, Verdict) else None

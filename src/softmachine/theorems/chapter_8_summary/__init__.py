@@ -1,1 +1,1 @@
-"""Theorem 8.2 with summaries: a context that grows with the space, not the time."""
+"""Turing machines by average-hard attention with summaries: the context grows with the space, not the time."""

@@ -1,4 +1,4 @@
-"""What a long run with summaries should say: the interpreter's compiled loop, and summaries as arrays."""
+"""Expected output of long runs with summaries: JIT-compiled interpreter, summaries as arrays."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from softmachine.support.token_array import Coded
 from softmachine.theorems.chapter_8_summary.place import SUMMARY, Begin, Column, Place
 
 PIECE = 1 << 20
-"""So many steps are made at a time."""
+"""Steps per call of the compiled loop."""
 BATCH = 1 << 12
-"""So many tokens at least are handed out together: segments may be short."""
+"""Minimal number of tokens per chunk, because segments may be short."""
 
 Numbers = NDArray[np.int64]
 
@@ -24,13 +24,13 @@ Numbers = NDArray[np.int64]
 def long_run(
     machine: TuringMachine, tokens: Mapping[object, str], place: Place, max_steps: int
 ) -> Iterator[Sequence[str]]:
-    """What is said from the beginning of a segment to the end of the run; nothing if the machine is too large.
+    """Yield the output from the beginning of a segment to the end of the run; nothing if the machine is too large.
 
     Args:
-        machine: What runs.
-        tokens: How actions, columns, states and verdicts are spelled.
-        place: Where it goes on; the cells in use follow the run, the configuration does not.
-        max_steps: How many steps are made at most, in all.
+        machine: The machine.
+        tokens: The tokens of actions, columns, states and verdicts.
+        place: The state to resume from; its cells in use are updated, its configuration is not.
+        max_steps: The maximal number of steps of the whole run.
     """
     if fits(machine):
         run = LongRun(machine, tokens, place)
@@ -50,25 +50,25 @@ def _batches(arrays: Iterable[Numbers]) -> Iterator[Numbers]:
 
 
 class LongRun:
-    """A run that goes on from the beginning of a segment, in numbers; see :func:`long_run`."""
+    """A run resumed at the beginning of a segment, as token indices; see :func:`long_run`."""
 
     def __init__(self, machine: TuringMachine, tokens: Mapping[object, str], place: Place) -> None:
         self.tokens, self.place = tokens, place
         self.run = Running(machine, place.now)
         self.moves = np.array([[MOVES[move] for move in action.move] for action in self.run.actions], dtype=np.int64)
         self.digit = np.array([machine.symbols.index(symbol) for symbol in self.run.symbols], dtype=np.int64)
-        actions = [tokens.get(action, "") for action in self.run.actions]  # not every move can be held back
+        actions = [tokens.get(action, "") for action in self.run.actions]  # L becomes S only for some actions
         columns = product(product(machine.symbols, repeat=machine.tapes), product((False, True), repeat=machine.tapes))
         spelled = [tokens[Column(symbols, before)] for symbols, before in columns]
         marks = [SUMMARY, *(tokens[Begin(state)] for state in machine.states)]
         verdicts = dict.fromkeys(tokens[machine.verdict(state)] for state in machine.states)
         self.names = (*actions, *spelled, *marks, *verdicts)
-        """What the numbers stand for."""
+        """The token of each index."""
         self.first_column = len(actions)
         self.number = {name: number for number, name in enumerate(self.names)}
 
     def said(self, max_steps: int) -> Iterator[Numbers]:
-        """What is said, up to a limit of steps."""
+        """Yield the output, up to a limit of steps."""
         run, pace, halts = self.run, self.place.pace, self.run.halts
         while run.steps < max_steps and not halts:
             end = min(max_steps, run.steps + pace)
@@ -88,7 +88,7 @@ class LongRun:
         return np.array([self.number[token]], dtype=np.int64)
 
     def _actions(self, count: int) -> Numbers:
-        """So many steps, unless the machine stops before; the cells in use follow."""
+        """Run ``count`` steps, or fewer if the machine stops; updates the cells in use."""
         before, codes = self.run.heads, self.run.record(count).codes
         if len(codes):
             cells = before + self.moves[codes].cumsum(axis=0)
@@ -96,7 +96,7 @@ class LongRun:
         return codes.astype(np.int64)
 
     def _columns(self) -> Numbers:
-        """The columns in use: digits for the symbols, then bits for the heads that are further to the right."""
+        """Return the columns in use: digits of the symbols, then a bit per head: whether it is further to the right."""
         low, high = self.place.low, self.place.high
         cells, found = np.arange(low, high), np.zeros(high - low, dtype=np.int64)
         for row in self.digit[self.run.written(low, high)]:

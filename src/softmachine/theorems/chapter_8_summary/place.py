@@ -1,4 +1,4 @@
-"""Where a run with summaries is, and what summaries are made of."""
+"""State of a run with summaries, and the tokens of summaries."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ SUMMARY = "SUMM"
 
 @dataclass(frozen=True)
 class Begin:
-    """The end of a prompt: the run goes on in this state."""
+    """The end of a prompt: the run resumes in this state."""
 
     state: str
 
@@ -27,14 +27,14 @@ class Column:
 
 @dataclass
 class Place:
-    """Where a run is, and the cells in use: those of the input, and wherever a head has been.
+    """The state of a run, and the cells in use: those of the input, and those that a head has visited.
 
     Args:
         now: The configuration.
         low: The first cell in use.
         high: The cell after the last one in use.
-        prompt: What the present segment started on.
-        ended: Whether nothing more is said.
+        prompt: The prompt of the current segment.
+        ended: Whether the run has ended.
     """
 
     now: Configuration
@@ -45,9 +45,9 @@ class Place:
 
     @property
     def pace(self) -> int:
-        """A segment of so many actions is summarised."""
+        """The number of actions after which a segment is summarised."""
         return 3 * (len(self.prompt.tokens) - 1)
 
     def use(self, first: int, last: int) -> None:
-        """Let these cells, and those in between, be in use."""
+        """Mark these cells, and those in between, as in use."""
         self.low, self.high = min(self.low, first), max(self.high, last + 1)

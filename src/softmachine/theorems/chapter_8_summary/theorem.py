@@ -1,9 +1,10 @@
-"""Chapter 8 with summaries: a Turing machine for ever, in a context that grows with the space it uses, not the time.
+"""Turing machines by average-hard attention with summaries: unbounded runs in a context that grows with the space only.
 
-Theorem 8.2 as in :mod:`softmachine.theorems.chapter_8`, with prompts that are configurations: what a cell holds is read
-off the prompt, if no later token wrote to it, and a head starts as far to the right as there are columns before it.
-Cell c of the prompt stands at position c + 1; that number is its place. When the run is three times as long as its
-prompt, the decoder writes the next prompt: the columns from the leftmost to the rightmost place in use.
+Theorem 8.2 of Chiang's lecture notes as in :mod:`softmachine.theorems.chapter_8`, with configurations as prompts: the
+content of a cell is read from the prompt, unless a later token wrote to it, and the initial position of a head is the
+number of columns before it. Cell c of the prompt is at position c + 1; that number is its place. When the run is three
+times as long as its prompt, the decoder writes the next prompt: the columns from the leftmost to the rightmost place in
+use.
 
 Needs: average-hard attention, position features i, i² and 1/(i+1); one set of weights for every length and every space.
 """
@@ -54,14 +55,14 @@ from softmachine.transformer.features import INVERSE, I
 
 @dataclass(frozen=True)
 class _Tape:
-    """What is known of a tape at every token.
+    """The signals of a tape.
 
     Args:
-        told: The symbol that a token of the prompt tells.
+        told: The symbol in a token of the prompt.
         wrote: The symbol that a step wrote.
         head: The place of the head after this token.
         cell: The place that a step wrote to.
-        under: The symbol under the head, if the prompt tells it.
+        under: The symbol under the head, according to the prompt.
     """
 
     told: Signal
@@ -73,14 +74,14 @@ class _Tape:
 
 @dataclass(frozen=True)
 class _Next:
-    """What comes next while a summary is written.
+    """The next token while a summary is written.
 
     Args:
-        going_on: A bit: whether a column comes next.
-        ending: A bit: whether the summary ends next.
+        going_on: A bit: whether the next token is a column.
+        ending: A bit: whether the summary ends with the next token.
         symbol: For each tape, the symbol of that column.
         before: For each tape, whether the head is further to the right.
-        state: The state to go on in.
+        state: The state to resume in.
     """
 
     going_on: Signal
@@ -91,16 +92,16 @@ class _Next:
 
 
 def signals(codec: SummaryCodec) -> Program:
-    """The decoder of a machine."""
+    """Build the decoder of a machine."""
     machine = codec.machine
     tokens: Vocabulary[Meaning] = Vocabulary(codec.meanings)
 
-    # Step 1. The places of the heads, and of the cells that tokens wrote to, as in chapter 8.
+    # Step 1. The places of the heads, and of the cells that tokens wrote to, as in Theorem 8.2.
     state = tokens.onehot("state", machine.states, lambda m: m.state if isinstance(m, Action | Begin) else None)
     tapes = _tapes(tokens, machine)
     heads = [tape.head for tape in tapes]
 
-    # Step 2. The symbols under the heads: the latest write, or what the prompt tells, or a blank. The transition.
+    # Step 2. The symbols under the heads: the latest write, or the symbol in the prompt, or a blank. The transition.
     runs = tokens.bit("step", lambda token: isinstance(token, Action))
     symbol = [_symbol(machine, k, "symbol", tape, tape.head, tape.under, runs) for k, tape in enumerate(tapes)]
     at_end = [relu(on_tape(machine, "at left end", k), 2 - head.value).known(BIT) for k, head in enumerate(heads)]
@@ -112,51 +113,51 @@ def signals(codec: SummaryCodec) -> Program:
     begins = tokens.bit("prompt ends", lambda token: isinstance(token, Begin))
     end = broadcast("prompt's end", [first, begins], position(I))
     due = at_least("three times the prompt", position(I) - 4 * end, 0)
-    comes = all_of("summary comes", runs, due, following["rule"])
+    comes = all_of("summary is next", runs, due, following["rule"])
     late = exists("in the run", begins)
     summary = _summary(tokens, machine, tapes, state, runs, late, first, end)
     return tokens.program(machine.name, _logits(codec, following, state, comes, summary), margin=Fraction(1))
 
 
 def _tapes(tokens: Vocabulary[Meaning], machine: TuringMachine) -> list[_Tape]:
-    """Where the heads are: as far to the right as columns and moves have taken them from place 1, that of cell 0."""
+    """The places of the heads: place 1, that of cell 0, plus the columns before the head, plus the moves."""
     count = range(machine.tapes)
-    told = [tokens.onehot(on_tape(machine, "told", k), machine.symbols, _told(k)) for k in count]
+    given = [tokens.onehot(on_tape(machine, "prompt symbol", k), machine.symbols, _told(k)) for k in count]
     wrote = [written_symbol(tokens, machine, k) for k in count]
     move = [move_of(tokens, machine, k, _moved) for k in count]
     shares = mean("mean of moves", stack(*(part.value for part in move)))
     tapes = []
     for k in count:
         share = shares[k] + position(INVERSE)
-        head = located(machine, "head", k, share, told[k])
+        head = located(machine, "head", k, share, given[k])
         cell = located(machine, "cell", k, share - move[k].share)
-        tapes.append(_Tape(told[k], wrote[k], head.number, cell.number, head.read))
+        tapes.append(_Tape(given[k], wrote[k], head.number, cell.number, head.read))
     return tapes
 
 
 def _moved(token: Meaning, tape: int) -> str | None:
-    """How a token moves the head; a column before the head moves it to the right."""
+    """Return the move of a token; a column before the head counts as a move to the right."""
     if isinstance(token, Column):
         return "R" if token.before[tape] else None
     return moved(token, tape)
 
 
 def _told(tape: int) -> Callable[[Meaning], str | None]:
-    def told(token: Meaning) -> str | None:
+    def symbol(token: Meaning) -> str | None:
         if isinstance(token, Column):
             return token.symbols[tape]
         return token.symbol if isinstance(token, Given) and tape == 0 else None
 
-    return told
+    return symbol
 
 
-def _symbol(machine: TuringMachine, k: int, what: str, tape: _Tape, at: Squared, told: Signal, runs: Signal) -> Signal:
-    """The symbol at a place: the latest that was written there, or what the prompt tells, or a blank."""
+def _symbol(machine: TuringMachine, k: int, what: str, tape: _Tape, at: Squared, given: Signal, runs: Signal) -> Signal:
+    """The symbol at a place: the latest one written there, or the one in the prompt, or a blank."""
     name = on_tape(machine, what, k)
     last = latest(f"last write for {name}", stack(tape.cell.value, tape.wrote), where=runs, equal=(tape.cell, at))
     bits = last[1:].known(BIT).labelled(machine.symbols, exclusive=True)
     found = where_zero(f"written {name}", bits, last[0] - at.value)
-    untouched = gate(f"untouched {name}", told, off=found.total)
+    untouched = gate(f"untouched {name}", given, off=found.total)
     return first_of(name, found, untouched, labels=machine.symbols, default=machine.blank)
 
 
@@ -170,7 +171,7 @@ def _summary(
     first: Signal,
     end: Signal,
 ) -> _Next:
-    """The next column: SUMM sees how far the heads have been, and every column counts from there."""
+    """The next column: SUMM computes the extent of the cells in use, and every column counts from its left end."""
     begins = tokens.bit("SUMM", lambda token: token == Start(summary=True))
     closing = relu("summary begins", begins - first).known(BIT)
     column = all_of("column in the run", tokens.bit("column", lambda token: isinstance(token, Column)), late)
@@ -187,20 +188,20 @@ def _summary(
     )
     place = named("next place", low + position(I) - since)
     writing = (closing + column).known(BIT)
-    room = at_least("a column is left", high - place, 0)
-    at, told = _squared(machine, place, tapes)
+    more = at_least("a column is left", high - place, 0)
+    at, given = _squared(machine, place, tapes)
     further = [on_tape(machine, "head further right", k) for k in range(machine.tapes)]
     return _Next(
-        going_on=all_of("a column comes", writing, room),
-        ending=relu("summary ends", writing - room).known(BIT),
-        symbol=[_symbol(machine, k, "told symbol", tape, at, told[k], runs) for k, tape in enumerate(tapes)],
+        going_on=all_of("column is next", writing, more),
+        ending=relu("summary ends", writing - more).known(BIT),
+        symbol=[_symbol(machine, k, "column symbol", tape, at, given[k], runs) for k, tape in enumerate(tapes)],
         before=[at_least(name, heads_then[k] - place, 1) for k, name in enumerate(further)],
         state=last_state.known(BIT).labelled(machine.states, exclusive=True),
     )
 
 
 def _reached(machine: TuringMachine, tapes: list[_Tape], first: Signal, end: Signal) -> tuple[Signal, Signal]:
-    """The leftmost and the rightmost place in use: cell 0, the end of the prompt, or wherever a head has been."""
+    """The leftmost and rightmost place in use: those of cell 0, the end of the prompt, and all head positions."""
     reached = [named(on_tape(machine, "reached", k), tape.head.value + first) for k, tape in enumerate(tapes)]
 
     def extreme(what: str, k: int, sign: int) -> Signal:
@@ -214,7 +215,7 @@ def _reached(machine: TuringMachine, tapes: list[_Tape], first: Signal, end: Sig
 
 
 def _least(name: str, numbers: list[Signal]) -> Signal:
-    """The least of integers: a - ReLU(a - b), again and again."""
+    """The minimum of integers: a - ReLU(a - b), repeatedly."""
     least = numbers[0]
     for index, number in enumerate(numbers[1:], 1):
         least = named(f"{name} of {index + 1}", least - relu(f"{name}: more than {index}", least - number))
@@ -222,29 +223,29 @@ def _least(name: str, numbers: list[Signal]) -> Signal:
 
 
 def _squared(machine: TuringMachine, place: Signal, tapes: list[_Tape]) -> tuple[Squared, list[Signal]]:
-    """A place with its square, and what the prompt tells of it, tape by tape."""
+    """A place with its square, and its symbols in the prompt, tape by tape."""
     own = here()
     found = lookup("next place", place, stack(own.value, own.square, *(tape.told for tape in tapes)))
     value, square, read = found[0], found[1], found[2:]
     if machine.tape is Tape.TWO_WAY:
         mirrored = lookup("-next place", -place, stack(own.value, own.square))
         value, square = value - mirrored[0], square + mirrored[1]
-    size, told = len(machine.symbols), []
+    size, given = len(machine.symbols), []
     for k in range(machine.tapes):
         part = read[k * size : (k + 1) * size].known(BIT).labelled(machine.symbols, exclusive=True)
-        told.append(named(on_tape(machine, "told at the next place", k), part))
-    return Squared(named("place", value), named("place²", square)), told
+        given.append(named(on_tape(machine, "prompt symbol at the next place", k), part))
+    return Squared(named("place", value), named("place²", square)), given
 
 
 def _logits(codec: SummaryCodec, following: Signal, state: Signal, comes: Signal, summary: _Next) -> dict[str, Signal]:
-    """The logits: a summary 4, an action 2, a verdict 1, a column or the end of a summary 2 or 3."""
+    """The logits: a summary has 4, an action 2, a verdict 1, a column 2, the end of a summary 3."""
     machine, shut = codec.machine, 1 - summary.going_on
     symbol, before, not_before = [], [], []
     for k in range(machine.tapes):
         symbol.append(gate(on_tape(machine, "column", k), summary.symbol[k], off=shut))
         before.append(gate(on_tape(machine, "column before", k), summary.before[k], off=shut))
         not_before.append(gate(on_tape(machine, "column not before", k), 1 - summary.before[k], off=shut))
-    told = gate("state to go on in", summary.state, off=1 - summary.ending)
+    resumed = gate("state to resume in", summary.state, off=1 - summary.ending)
     logits: dict[str, Signal] = {}
     for token, meaning in codec.meanings.items():
         match meaning:
@@ -255,7 +256,7 @@ def _logits(codec: SummaryCodec, following: Signal, state: Signal, comes: Signal
             case Start(summary=True):
                 logits[token] = 4 * comes
             case Begin():
-                logits[token] = 3 * told[meaning.state]
+                logits[token] = 3 * resumed[meaning.state]
             case Column():
                 parts = [symbol[k][name] for k, name in enumerate(meaning.symbols)]
                 parts += [(before if is_before else not_before)[k] for k, is_before in enumerate(meaning.before)]
@@ -266,17 +267,17 @@ def _logits(codec: SummaryCodec, following: Signal, state: Signal, comes: Signal
 THEOREMS = (
     Theorem(
         "chapter-8-summary",
-        "Theorem 8.2 with summaries: the run goes on from the configuration, in a context as long as the space",
-        "Chiang, Theorem 8.2, with the summaries of Brösamle and Eckstein",
-        Needs("position features i, i², 1/(i+1)", also="nothing of the length"),
-        Cost({}, {"layers": 7 + TAPES}, also="one token per step, and in every segment a column for every cell in use"),
+        "Theorem 8.2 (Chiang) with summaries: runs resume from a configuration; the context is linear in the space",
+        "Chiang, lecture notes on transformers and formal languages, Theorem 8.2; summaries of Brösamle and Eckstein",
+        Needs("position features i, i², 1/(i+1)", also="independent of the input length"),
+        Cost({}, {"layers": 7 + TAPES}, also="one token per step, and one column per cell in use in every segment"),
         TuringMachine,
         ("hard",),
         codec=lambda machine, _: SummaryCodec(machine),
         signals=lambda codec, _: signals(codec),
         steps=(
-            "A prompt is a configuration: a head starts as far to the right as there are columns before it.",
-            "Inside a segment the run is that of Theorem 8.2; what a cell holds is read off the prompt at first.",
+            "A prompt is a configuration: the position of a head is the number of columns before it.",
+            "Inside a segment the run is that of Theorem 8.2; cells not yet written are read from the prompt.",
             "When the run is three times as long as its prompt, the next prompt is written, column by column.",
         ),
         rank=2,

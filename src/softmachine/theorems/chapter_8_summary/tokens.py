@@ -1,9 +1,9 @@
-"""The tokens of chapter 8 with summaries: one token a step, and now and then the whole configuration.
+"""Codec of Theorem 8.2 of Chiang's lecture notes with summaries: one token per step, and summaries.
 
-A run is ``INP`` word ``BOS q_start`` and one action a step. After an action at position 4P or later, where P is the
-position of the prompt's end, comes a summary: ``SUMM``, a token for every column of cells in use from left to right,
-and ``BOS q``. It is the prompt of the next segment. A column has the symbols of all tapes, and says of every head
-whether it is further to the right, so that the number of such columns is where the head is.
+A run is ``INP`` word ``BOS q_start`` and one action per step. An action at position 4P or later, where P is the
+position of the prompt's end, is followed by a summary: ``SUMM``, a token for every column of cells in use from left to
+right, and ``BOS q``. It is the prompt of the next segment. A column contains the symbols of all tapes, and for every
+head whether it is further to the right, so that the number of such columns is the position of the head.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ from softmachine.theorems.shared.turing_tokens import (
 
 START = "INP"
 PLAIN_STEPS = 20_000
-"""So many steps are made one by one; what is longer goes to the compiled loop."""
+"""Steps that are interpreted one by one before the compiled loop takes over."""
 
 
 @dataclass(frozen=True)
 class Start:
-    """What stands at position 0, and where a summary begins."""
+    """The token at position 0, or at the beginning of a summary."""
 
     summary: bool
 
@@ -42,12 +42,12 @@ Meaning = Start | Begin | Column | Given | Action | Verdict
 
 @dataclass(frozen=True)
 class SummaryCodec(RunCodec[Meaning], SegmentedCodec[TuringMachine]):
-    """Prompts and runs of a machine, in the tokens of chapter 8 with summaries."""
+    """Prompts and runs of a machine, with summaries."""
 
     def __post_init__(self) -> None:
         machine = self.machine
         if (2 * len(machine.symbols)) ** machine.tapes > MOST_TOKENS:
-            raise ConstructionError(f"{machine.name!r} has too many tapes or symbols: every column is a token")
+            raise ConstructionError(f"{machine.name!r} has too many tapes or symbols: each possible column is a token")
 
     def spelled(self) -> Iterator[tuple[str, Meaning]]:
         yield START, Start(summary=False)
@@ -86,26 +86,26 @@ class SummaryCodec(RunCodec[Meaning], SegmentedCodec[TuringMachine]):
             yield self.segment(place, max_steps)
 
     def _first(self, word: Word) -> Place:
-        """Where a run begins: the input is in use, and the cell that the heads are on."""
+        """Return the initial state of a run: the cells of the input and of the heads are in use."""
         symbols = self.machine.word(word)
         return Place(Configuration.initial(self.machine, symbols), 0, max(len(symbols), 1), self.prompt(word))
 
     def segment(self, place: Place, max_steps: int) -> tuple[str, ...]:
-        """What is said in one segment, up to a limit of steps; the place follows."""
+        """Return the output of one segment, up to a limit of steps; updates the place."""
         machine, now = self.machine, place.now
-        said: list[Meaning] = []
+        output: list[Meaning] = []
         while isinstance(action := step(machine, now), Action) and now.steps < max_steps:
-            if said and len(said) >= place.pace:
+            if output and len(output) >= place.pace:
                 columns = (self.tokens[column] for column in self._columns(place))
                 place.prompt = Prompt((SUMMARY, *columns, self.tokens[Begin(now.state)]))
-                return (*(self.tokens[meaning] for meaning in said), *place.prompt.tokens)
+                return (*(self.tokens[meaning] for meaning in output), *place.prompt.tokens)
             now.apply(action)
-            said.append(action)
+            output.append(action)
             place.use(min(now.heads), max(now.heads))
         place.ended = True
         if not isinstance(action, Action):
-            said.append(machine.verdict(now.state))
-        return tuple(self.tokens[meaning] for meaning in said)
+            output.append(machine.verdict(now.state))
+        return tuple(self.tokens[meaning] for meaning in output)
 
     def _columns(self, place: Place) -> Iterator[Column]:
         now = place.now

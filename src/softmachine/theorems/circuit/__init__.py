@@ -1,1 +1,1 @@
-"""Boolean circuits in padded transformers."""
+"""Boolean circuits in padded transformers (Svete et al. 2026)."""

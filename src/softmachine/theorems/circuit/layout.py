@@ -1,4 +1,4 @@
-"""Where the wires of a circuit stand in a sequence: inputs first, then every gate followed by its arguments."""
+"""Layout of a circuit in a sequence: inputs first, then every gate followed by its arguments."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from softmachine.transformer.wired_features import NO_ADDRESS
 
 @dataclass(frozen=True)
 class Slot:
-    """What stands at one position: an input, a gate, or an argument of a gate.
+    """The contents of one position: an input, a gate, or an argument of a gate.
 
     Args:
-        source: The address of the wire that an argument is; elsewhere of the wire that is here.
-        target: The address of the gate that an argument belongs to; elsewhere of the wire that is here.
-        gate: The gate that is computed here, or that this is an argument of; None for an input.
+        source: The address of the wire that an argument refers to; otherwise of the wire at this position.
+        target: The address of the gate that an argument belongs to; otherwise of the wire at this position.
+        gate: The gate that is computed here, or whose argument this is; None for an input.
         is_argument: Whether this is an argument.
     """
 
@@ -28,7 +28,7 @@ class Slot:
 
     @property
     def own(self) -> int:
-        """The address of the wire that is here; NO_ADDRESS at an argument."""
+        """The address of the wire at this position; NO_ADDRESS at an argument."""
         return NO_ADDRESS if self.is_argument else self.target
 
     @property
@@ -39,13 +39,13 @@ class Slot:
 
 @dataclass(frozen=True)
 class Layout:
-    """A circuit of one basis in a sequence. Addresses of wires: the inputs, then the gates in order, from 0 on."""
+    """A circuit of one basis in a sequence. The wires have addresses 0, 1, …: the inputs, then the gates in order."""
 
     circuit: Circuit
 
     @staticmethod
     def of(circuit: Circuit, basis: Basis) -> Layout:
-        """The layout of a circuit, simplified to a basis."""
+        """Lay out a circuit, simplified to a basis."""
         return Layout(simplified(circuit, basis))
 
     @cached_property
@@ -55,7 +55,7 @@ class Layout:
 
     @cached_property
     def places(self) -> tuple[Slot, ...]:
-        """What stands at each position."""
+        """The contents of each position."""
         found = [Slot(index, index) for index in range(self.circuit.width)]
         for gate in self.circuit.ordered:
             own = self.address[gate.name]
@@ -70,13 +70,13 @@ class Layout:
         return {wires[place.own]: index for index, place in enumerate(self.places) if place.own != NO_ADDRESS}
 
     def table(self, entry: Callable[[Slot], int]) -> tuple[int, ...]:
-        """A table with an entry for each position."""
+        """Return a table with an entry for each position."""
         return tuple(map(entry, self.places))
 
     def gates(self, *kinds: GateKind) -> tuple[int, ...]:
-        """Where a gate of one of these kinds is computed."""
+        """Return flags of the positions of gates of these kinds."""
         return self.table(lambda place: int(place.is_gate and place.gate is not None and place.gate.kind in kinds))
 
     def parts(self, *kinds: GateKind) -> tuple[int, ...]:
-        """Where a gate of one of these kinds is computed, or an argument of one stands."""
+        """Return flags of the positions of gates of these kinds and of their arguments."""
         return self.table(lambda place: int(place.gate is not None and place.gate.kind in kinds))

@@ -1,4 +1,4 @@
-"""A walk through one position of a circuit, and what its heads saw: wires, and the arguments of gates."""
+"""Explanations of the heads of a circuit: wires, and arguments of gates."""
 
 from __future__ import annotations
 
@@ -10,29 +10,29 @@ from softmachine.theorems.theorem import Guide
 from softmachine.transformer.sight import Sight
 
 _WIRING = Guide(
-    "Who stands here?",
-    "Every input, every gate and every argument of a gate has a position of its own. What is wired to what is said by "
-    "position features: an own address, that of the source of an argument, that of its gate.",
+    "What is at this position?",
+    "Every input, every gate and every argument of a gate has its own position. Position features encode the wiring: "
+    "the own address, the address of the source of an argument, the address of its gate.",
     ("own address", "source", "target", "is gate", "is argument"),
 )
 _LOOP = Guide(
-    "Once more",
-    "All gates compute all the time; those of level l are right from turn l on, so that nothing says when they are "
-    "ready. The loop turns as often as the circuit is deep.",
+    "Iterate",
+    "All gates are evaluated in every iteration; those of level l are correct after iteration l, so that no control "
+    "signal is needed. The number of iterations is the depth of the circuit.",
     ("layers of gates",),
 )
 BINARY = (
     _WIRING,
     Guide(
         "What does the wire hold?",
-        "An argument fetches the bit of the wire that it is. Addresses are signed bits: where all agree the score is "
-        "0, and each one that does not costs 4 (Lemma B.3).",
+        "An argument fetches the bit of its wire. Addresses are signed bits: the score is 0 if all agree, and each "
+        "bit that differs lowers it by 4 (Lemma B.3 of Svete et al. 2026).",
         ("wire", "argument"),
     ),
     Guide(
-        "Which argument decides?",
-        "A 0 decides AND, a 1 decides OR: of the arguments of a gate, one that decides has the best score, and the "
-        "head retrieves the gate's value itself (Theorem 4.1; Lemma B.6 detects by an average).",
+        "Which argument determines the gate?",
+        "A 0 determines AND, a 1 determines OR: an argument that determines the gate has the best score, and the head "
+        "retrieves the gate's value itself (Theorem 4.1 of Svete et al. 2026; their Lemma B.6 uses an average).",
         ("decides", "AND or OR", "not NOT"),
     ),
     _LOOP,
@@ -41,14 +41,14 @@ UNIT_VECTORS = (
     replace(_WIRING, shows=("input's address", "gate's address", "source", "argument's gate", "is argument")),
     Guide(
         "What does the wire hold?",
-        "An argument fetches the bit of the wire that it is. Addresses are vectors of length 1, so that equal ones "
-        "have the largest product (Lemma B.5).",
+        "An argument fetches the bit of its wire. Addresses are unit vectors, so that equal ones have the largest "
+        "product (Lemma B.5 of Svete et al. 2026).",
         ("wire", "argument"),
     ),
     Guide(
         "Are there enough ones?",
-        "A gate retrieves the share of its K arguments that are 1, and compares it with (θ - 1/2)/K, a feature of its "
-        "position (Lemma 4.1).",
+        "A gate retrieves the fraction of its K arguments that are 1, and compares it with (θ - 1/2)/K, a feature of "
+        "its position (Lemma 4.1 of Svete et al. 2026).",
         ("share of ones", "threshold", "enough"),
     ),
     _LOOP,
@@ -56,7 +56,7 @@ UNIT_VECTORS = (
 
 
 def tell(codec: CircuitCodec, sight: Sight) -> str | None:
-    """What a head found out about the wires of the circuit; None where nobody needs it."""
+    """Explain an observation of a head; None at positions whose result is not used."""
     here = codec.layout.places[sight.position]
     if here.gate is None or not sight.chosen or (sight.name == "wire" and not here.is_argument):
         return None

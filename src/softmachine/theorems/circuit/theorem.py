@@ -1,21 +1,22 @@
-"""Boolean circuits in padded transformers: two attention layers a layer of gates (Theorem 4.1 and Lemma 4.1).
+"""Boolean circuits in padded transformers, two attention layers per layer of gates (Theorem 4.1, Lemma 4.1).
 
-"Revisiting Padded Transformer Expressivity" puts a circuit into the position embeddings of a transformer that reads the
-input followed by padding. Every gate, and every argument of a gate, has a position of its own. First each argument
-fetches the bit of the wire that it is; then each gate looks at its arguments. Repeated as often as the circuit is deep:
-all gates compute all the time, and those of level l are right from turn l on, so that nothing says when they are ready.
+"Revisiting Padded Transformer Expressivity" (Svete et al. 2026; all numbers refer to it) stores a circuit in the
+position embeddings of a transformer that reads the input followed by padding. Every gate, and every argument of a gate,
+has its own position. First each argument fetches the bit of its wire; then each gate attends to its arguments. The
+number of iterations is the depth of the circuit: all gates are evaluated in every iteration, and those of level l are
+correct after iteration l, so that no control signal is needed.
 
 **Binary pointers** (AND, OR and NOT; Theorem 4.1): addresses are signed bits, so that the width grows with the
-logarithm of the number of wires and the precision is constant: F_2. A gate decides by detection: of its arguments, one
-that decides (a 0 for AND, a 1 for OR) has the best score, so that the head retrieves the gate's value itself, whatever
-the number of arguments is. (Lemma B.6 detects by an average, which goes down with the fan-in.)
+logarithm of the number of wires and the precision is constant: F_2. An argument that determines the gate (a 0 for AND,
+a 1 for OR) has the best score, so that the head retrieves the gate's value itself, for any number of arguments. (Lemma
+B.6 uses an average, which decreases with the fan-in.)
 
-**Unit vectors** (threshold gates as well; Lemma 4.1): addresses are vectors of length 1, so that the width is constant
-and the precision grows with the logarithm. A gate retrieves the exact share of its K arguments that are 1 and compares
-it with (θ - 1/2)/K, a feature of its position. The layout is not the paper's, in which no field holds an argument's
-gate.
+**Unit vectors** (threshold gates as well; Lemma 4.1): addresses are unit vectors, so that the width is constant and the
+precision grows with the logarithm. A gate retrieves the exact fraction of its K arguments that are 1 and compares it
+with (θ - 1/2)/K, a feature of its position. The layout differs from the paper's, in which no field contains an
+argument's gate.
 
-Needs: position features for the wiring; no length.
+Needs: position features for the wiring; independent of the length.
 """
 
 from __future__ import annotations
@@ -56,14 +57,14 @@ def turn_of_gates(
     wants_zero: Signal,
     weighting: Weighting,
 ) -> Signal:
-    """What wires hold after gates AND, OR (plain) and NOT have looked once more, from what they hold and were given.
+    """One iteration: the values of the wires after AND, OR (plain) and NOT gates are evaluated once more.
 
-    Queries and keys of ``wire`` lead an argument to the wire that it is, those of ``own_arguments`` a gate to its
-    arguments. A gate is decided by an argument that is 1, if it ``wants_one``, or 0, if it ``wants_zero``.
+    The query-key pair ``wire`` addresses the wire of an argument, those of ``own_arguments`` the arguments of a gate. A
+    gate is determined by an argument that is 1, if it ``wants_one``, or 0, if it ``wants_zero``.
     """
-    # Step 2. An argument fetches the bit of the wire that it is.
+    # Step 2. An argument fetches the bit of its wire.
     argument = settled("argument", fetched("wire", [wire], value, weighting), is_argument)
-    # Step 3. A gate finds the argument that decides it, and takes its bit.
+    # Step 3. A gate attends to an argument that determines it, and takes its bit.
     decisive = (UNIT * wants_one, argument - 1), (UNIT * wants_zero, -argument)
     decides = fetched("decides", [*own_arguments, *decisive], argument, weighting)
     plain, same = settled("AND or OR", decides, is_plain), settled("not NOT", decides, is_not)
@@ -71,7 +72,7 @@ def turn_of_gates(
 
 
 def binary_signals(layout: Layout, *, soft: bool) -> Program:
-    """A transformer that says at the position of every wire what it holds; gates are AND, OR and NOT."""
+    """Build a transformer that outputs the value of every wire at its position; gates are AND, OR and NOT."""
     # Step 1. The wiring as position features.
     width = address_width(len(layout.circuit.wires))
     own = binary_address("own address", width, layout.table(lambda place: place.own))
@@ -94,7 +95,7 @@ def binary_signals(layout: Layout, *, soft: bool) -> Program:
 
 
 def unit_signals(layout: Layout, *, soft: bool) -> Program:
-    """A transformer that says at the position of every wire what it holds; gates are AND, OR, NOT and THR."""
+    """Build a transformer that outputs the value of every wire at its position; gates are AND, OR, NOT and THR."""
     numbers = unit_scale(len(layout.circuit.wires), len(layout.places), soft)
     weighting = softmax(1) if soft else AVERAGE_HARD
 
@@ -109,19 +110,19 @@ def unit_signals(layout: Layout, *, soft: bool) -> Program:
     is_argument, is_not = _is_argument(layout), flag("is NOT", layout.gates(GateKind.NOT))
     steepness = 1 << features.ceil_log2(4 * max((len(gate.inputs) for gate in layout.circuit.gates), default=1))
 
-    def found(name: str, wanted: Signal, held: Signal, value: Signal) -> Signal:
-        query, key = numbers.scale * stack(wanted, constant(-1)), stack(held, constant(1))
+    def found(name: str, address: Signal, held: Signal, value: Signal) -> Signal:
+        query, key = numbers.scale * stack(address, constant(-1)), stack(held, constant(1))
         return attend(name, query=query, key=key, value=value, mask=Mask.ALL, weighting=weighting, gap=numbers.gap)
 
     def above(name: str, share: Signal, limit: Signal) -> Signal:
-        rise = steepness * (share - limit)  # at most -2 or at least 2, so that an error of 1 does nothing
+        rise = steepness * (share - limit)  # at most -2 or at least 2, so that an error of 1 has no effect
         decided = relu(f"{name}: rises", rise) - relu(f"{name}: is 1", rise - 1)
         return named(name, decided.known(BIT), restores=Fraction(1, 4) * rise)
 
     def turn(value: Signal) -> Signal:
-        # Step 2. An argument fetches the bit of the wire that it is.
+        # Step 2. An argument fetches the bit of its wire.
         argument = settled("argument", found("wire", source, of_input + of_gate, value), is_argument)
-        # Step 3. A gate compares the share of its arguments that are 1 with its threshold.
+        # Step 3. A gate compares the fraction of its arguments that are 1 with its threshold.
         share = found("share of ones", of_input + of_gate + of_argument, of_input + of_argument, argument)
         plain = above("enough", share, _limit(layout, "threshold", negated=False))
         same = above("not NOT", share, _limit(layout, "half at NOT", negated=True))
@@ -135,7 +136,7 @@ def _is_argument(layout: Layout) -> Signal:
 
 
 def _limit(layout: Layout, name: str, *, negated: bool) -> Signal:
-    """(θ - 1/2)/K at the gates that are negated or those that are not; elsewhere 2, more than any share."""
+    """(θ - 1/2)/K at NOT gates, or at all other gates; elsewhere 2, more than any fraction."""
 
     def ratio(place: Slot) -> Fraction:
         gate = place.gate
@@ -148,7 +149,7 @@ def _limit(layout: Layout, name: str, *, negated: bool) -> Signal:
 
 
 def _given(layout: Layout) -> Signal:
-    """What wires hold from the start: inputs and constants."""
+    """The initial values of the wires: inputs and constants."""
     bit = token("bit", {"1": (1,), "0": (0,), PAD: (0,)})
     if not any(ones := layout.gates(GateKind.ONE)):
         return bit
@@ -156,7 +157,7 @@ def _given(layout: Layout) -> Signal:
 
 
 def _evaluated(layout: Layout, turn: Callable[[Signal], Signal]) -> Program:
-    # Step 4. As many turns as the circuit is deep.
+    # Step 4. As many iterations as the circuit is deep.
     value = named("value", _given(layout))
     if layout.circuit.depth:
         value = loop("layers of gates", times=layout.circuit.depth, carry=value, body=turn)
@@ -174,12 +175,12 @@ _COST = {
 THEOREMS = (
     Theorem(
         "circuit-binary",
-        "Theorem 4.1: circuits of AND, OR and NOT, two attention layers a layer of gates, constant precision",
+        "Circuits of AND, OR and NOT, two attention layers per layer of gates, constant precision",
         "Revisiting Padded Transformer Expressivity, Theorem 4.1",
         Needs(
-            "the wiring as position features, ⌈log₂ wires⌉ bits an address",
+            "the wiring as position features, ⌈log₂ wires⌉ bits per address",
             scale="O(log positions)",
-            also="padding; any F_b from F_2 on",
+            also="padding; any F_b with b ≥ 2",
         ),
         Cost(_COST, {"heads": 2, "width": 3 * let("p", largest(2, ceil_log2(_WIRES))) + 11 + _ONES, "precision": 2}),
         Circuit,
@@ -187,10 +188,10 @@ THEOREMS = (
         codec=lambda circuit, _: CircuitCodec(circuit, Addresses.BINARY),
         signals=lambda codec, attention: binary_signals(codec.layout, soft=attention == "soft"),
         steps=(
-            "Every gate, and every argument of a gate, has a position of its own; its wiring is a position feature.",
-            "An argument fetches the bit of the wire that it is: addresses of signed bits agree or cost 4.",
-            "A gate finds the argument that decides it: a 0 for AND, a 1 for OR.",
-            "Both are repeated as often as the circuit is deep.",
+            "Every gate, and every argument of a gate, has its own position; its wiring is a position feature.",
+            "An argument fetches the bit of its wire: signed bits of addresses agree, or lower the score by 4.",
+            "A gate attends to an argument that determines it: a 0 for AND, a 1 for OR.",
+            "Both layers are repeated as often as the circuit is deep.",
         ),
         guide=BINARY,
         tells=tell,
@@ -198,11 +199,11 @@ THEOREMS = (
     ),
     Theorem(
         "circuit-unit",
-        "Lemma 4.1: circuits with threshold gates, two attention layers a layer of gates, constant width",
+        "Circuits with threshold gates, two attention layers per layer of gates, constant width",
         "Revisiting Padded Transformer Expressivity, Lemma 4.1",
         Needs(
-            "the wiring as position features, two numbers of O(log wires) bits an address",
-            scale="1, and weights that grow with the wires",
+            "the wiring as position features, two numbers of O(log wires) bits per address",
+            scale="1; the weights grow with the number of wires",
             also="padding",
         ),
         Cost(_COST, {"heads": 2, "width": 17 + _ONES}),
@@ -211,10 +212,10 @@ THEOREMS = (
         codec=lambda circuit, _: CircuitCodec(circuit, Addresses.UNIT),
         signals=lambda codec, attention: unit_signals(codec.layout, soft=attention == "soft"),
         steps=(
-            "Every gate, and every argument of a gate, has a position of its own; its wiring is a position feature.",
-            "An argument fetches the bit of the wire that it is: addresses are vectors of length 1.",
-            "A gate retrieves the share of its arguments that are 1, and compares it with its threshold.",
-            "Both are repeated as often as the circuit is deep.",
+            "Every gate, and every argument of a gate, has its own position; its wiring is a position feature.",
+            "An argument fetches the bit of its wire: addresses are unit vectors.",
+            "A gate retrieves the fraction of its arguments that are 1, and compares it with its threshold.",
+            "Both layers are repeated as often as the circuit is deep.",
         ),
         guide=UNIT_VECTORS,
         tells=tell,

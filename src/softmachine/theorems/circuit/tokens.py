@@ -1,4 +1,4 @@
-"""How words are put to a transformer for a circuit, and how its answers are read."""
+"""Codecs of circuits: the input followed by padding; the answer at a wire's position is its value."""
 
 from __future__ import annotations
 
@@ -16,27 +16,27 @@ from softmachine.theorems.shared.special_tokens import PAD
 
 
 class Addresses(StrEnum):
-    """How wires are addressed, and with it the gates there are."""
+    """How wires are addressed, which determines the supported gates."""
 
     BINARY = "binary"
-    """By signed bits; AND, OR and NOT."""
+    """Signed bits; AND, OR and NOT gates."""
     UNIT = "unit"
-    """By vectors of length 1; threshold gates as well."""
+    """Unit vectors; threshold gates as well."""
 
     @property
     def basis(self) -> Basis:
-        """The gates there are."""
+        """The supported gates."""
         return Basis.AC if self is Addresses.BINARY else Basis.TC
 
 
 @dataclass(frozen=True)
 class OfCircuit(AnsweringCodec[Circuit]):
-    """What the codecs of circuits have in common: the answer at a wire's position is what it holds."""
+    """Base class of the codecs of circuits: the answer at a wire's position is its value."""
 
     @property
     @abstractmethod
     def written(self) -> Circuit:
-        """The circuit that is computed, in the gates that there are."""
+        """The circuit that is computed, in the supported gates."""
 
     @property
     @abstractmethod
@@ -49,22 +49,22 @@ class OfCircuit(AnsweringCodec[Circuit]):
 
     @property
     def output_positions(self) -> list[int]:
-        """Where the outputs are."""
+        """The positions of the outputs."""
         return [self.position[wire] for wire in self.written.outputs]
 
     def interface(self) -> Interface:
-        """A bit for each input wire, and where the outputs are; one output is a verdict."""
+        """Describe the inputs and outputs: a bit per input wire; a single output is a verdict."""
         positions = self.output_positions
         return Interface(
             symbols=self.alphabet,
-            meaning="At a wire it is whether the wire holds 1; elsewhere it means nothing.",
+            meaning="At a wire it is whether the value of the wire is 1; elsewhere it is undefined.",
             inputs=self.source.inputs,
             outputs=tuple(zip(self.source.outputs, positions, strict=True)),
             verdict=positions[0] if len(positions) == 1 else None,
         )
 
     def expected(self, word: Word, max_steps: int) -> Iterator[str | None]:
-        """What every wire holds; nobody cares for other positions."""
+        """Yield the value of every wire; None at other positions."""
         held = wire_values(self.written, self.source.word(word))
         at = {position: wire for wire, position in self.position.items()}
         for position in range(len(self.prompt(word).tokens)):
@@ -76,27 +76,27 @@ class OfCircuit(AnsweringCodec[Circuit]):
         return tuple(map(str, self.written.ordered))
 
     def scene(self, word: Word, shown: Stretch) -> Scene:
-        """The circuit with what its wires hold, and at every gate's position its line."""
+        """Return the circuit with the values of its wires, and at every gate's position its line."""
         written, focus = self.written, self.output_positions[0]
         return wires_scene(written, self.source.word(word), self.position, self.lines, focus, shown)
 
     def outcome(self, word: Word, said: Sequence[str]) -> Outcome:
-        """The outputs; a circuit with one output accepts if it is 1."""
+        """Parse the outputs; a circuit with one output accepts if it is 1."""
         bits = [said[position] == "true" for position in self.output_positions]
         verdict = "halt" if len(bits) != 1 else "accept" if bits[0] else "reject"
-        output = "".join("1" if bit else "0" for bit in bits)
-        return Outcome(verdict=verdict, output=output, word=self.source.word(word))
+        text = "".join("1" if bit else "0" for bit in bits)
+        return Outcome(verdict=verdict, output=text, word=self.source.word(word))
 
 
 @dataclass(frozen=True)
 class CircuitCodec(OfCircuit):
-    """The input, then padding for every gate and argument."""
+    """Codec of a circuit in position embeddings: the input, then padding for every gate and argument."""
 
     addresses: Addresses = Addresses.BINARY
 
     @cached_property
     def layout(self) -> Layout:
-        """Where the wires stand."""
+        """The layout of the wires."""
         return Layout.of(self.source, self.addresses.basis)
 
     @property
@@ -120,7 +120,7 @@ def wires_scene(
     focus: int,
     shown: Stretch,
 ) -> Scene:
-    """A circuit whose wires stand at positions, with what they hold; its lines are its gates in order."""
+    """Return the view of a circuit with the values and positions of its wires; its lines are its gates in order."""
     levels, held = circuit.level_of, wire_values(circuit, word)
     number = {wire: index for index, wire in enumerate(circuit.wires)}
     gates = {gate.name: gate for gate in circuit.gates}
@@ -139,13 +139,13 @@ def wires_scene(
 def _wire(
     name: str, gate: Gate | None, level: int, held: bool, number: Mapping[str, int]
 ) -> tuple[str, str, int, bool, Sequence[int]]:
-    """A wire as pictures have it."""
+    """Return a wire in the format of pictures."""
     inputs = () if gate is None else gate.inputs
     return name, "input" if gate is None else str(gate.kind), level, held, [number[wire] for wire in inputs]
 
 
 def wire_values(circuit: Circuit, word: Sequence[str]) -> dict[str, str]:
-    """What every wire holds for an input, as the answers "true" and "false"."""
+    """Return the value of every wire for an input, as the answers "true" and "false"."""
     import numpy as np
 
     inputs = np.array([[int(symbol == "1")] for symbol in word], dtype=np.uint64).reshape(len(word), 1)

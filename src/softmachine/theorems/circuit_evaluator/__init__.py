@@ -1,1 +1,1 @@
-"""One looped transformer that reads any circuit as tokens."""
+"""Circuit evaluation by one looped transformer that reads circuits as tokens."""

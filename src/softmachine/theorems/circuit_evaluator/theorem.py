@@ -1,19 +1,20 @@
-"""One looped transformer that reads any circuit and its input as tokens, and evaluates it (Lemma C.3).
+"""Circuit evaluation by one looped transformer that reads any circuit and its input as tokens (Lemma C.3).
 
-A circuit of AND, OR and NOT gates is written as in Definition C.1: first the inputs, each as a token with its bit; then
-every gate, as its type and for each argument ``&`` with the argument's number and ``#`` with the gate's own number,
-both in p bits, the highest first. Numbers count the inputs and then the gates, from 0 on. The corrected Example C.1,
-(x₁ ∧ x₂) ∨ x₃, with p = 3:
+All numbers refer to "Revisiting Padded Transformer Expressivity" (Svete et al. 2026). A circuit of AND, OR and NOT
+gates is serialised as in Definition C.1: first the inputs, each as a token with its bit; then every gate, as its type
+and for each argument ``&`` with the argument's number and ``#`` with the gate's own number, both in p bits, most
+significant first. The inputs and then the gates are numbered from 0. The corrected Example C.1, (x₁ ∧ x₂) ∨ x₃, with p
+= 3:
 
     x x x AND &000#011 &001#011 OR &011#100 &010#100
 
 (The paper's own example points to 010 for AND, which is x₃.) Padding fills the sequence up to its length T. The layers
-depend on T alone, by p = ⌈log₂ T⌉; the depth L of the circuit only says how often they are repeated.
+only depend on T, by p = ⌈log₂ T⌉; the depth L of the circuit determines the number of iterations.
 
-First p turns in which every bit of a number takes over from its predecessor the number so far and where it is in it,
-and adds itself (Lemma B.7, the transformer that the lemma calls "read"). Then every ``&`` fetches both its numbers,
-from fixed distances ahead, and every gate its own. Then L turns of two layers as for binary pointers (``circuit``; the
-lemma's "step"): arguments fetch the bits of wires, gates the argument that decides. The whole runs in F_2.
+In p iterations every bit of a number copies the prefix of the number and its index in it from its predecessor, and
+appends itself (Lemma B.7, the transformer that the lemma calls "read"). Then every ``&`` fetches its two numbers from
+fixed distances ahead, and every gate its own. L iterations of two layers follow as for binary pointers (``circuit``;
+the lemma's "step"): arguments fetch the bits of wires, gates an argument that determines them. The precision is F_2.
 
 Needs: the position as signed bits, and those of four neighbours.
 """
@@ -46,42 +47,42 @@ from softmachine.theorems.theorem import Needs, Theorem
 from softmachine.transformer.attention import Weighting
 
 Reading = Callable[..., Signal]
-"""From names of tokens to whether one of them stands here: what the evaluator knows of its input."""
+"""Maps token names to a bit: whether the token at this position is one of them."""
 
 
 def signals(length: int, turns: int, *, soft: bool) -> Program:
-    """A transformer that says at every input and every gate what it holds: circuits of some length and depth."""
+    """Build the evaluator of circuits of a length and depth; it outputs the value of every input and gate."""
     value = evaluated(is_token, length, turns, soft=soft)
     return recogniser(f"circuit-evaluator-{length}", TOKENS, value, positions=length)
 
 
 def is_token(*tokens: str, vocabulary: Sequence[str] = TOKENS) -> Signal:
-    """Whether the token is one of some."""
+    """Whether the token is one of ``tokens``."""
     return token(f"is {' or '.join(tokens)}", {name: (int(name in tokens),) for name in vocabulary})
 
 
 def evaluated(reads: Reading, length: int, turns: int, *, soft: bool) -> Signal:
-    """What every wire holds after so many turns, of the circuit that is read."""
+    """The value of every wire of the circuit after ``turns`` iterations."""
     weighting = by_bits(soft, length)
     # Step 1. The number that ends at each last bit.
     numbers = _numbers(reads, length, weighting)
-    # Step 2. Pointers, by which gates find their arguments and these their wires.
+    # Step 2. The addresses of the arguments of gates and of their wires.
     turn = _turn(reads, numbers, length, weighting)
-    # Step 3. Gates look at their arguments, turn after turn.
+    # Step 3. Gates are evaluated, iteration by iteration.
     value = named("value", reads(ONE))
     return loop("layers of gates", times=turns, carry=value, body=turn) if turns else value
 
 
 def _neighbour(name: str, distance: int, length: int) -> Signal:
-    """The address of the position at a distance; beyond the ends, the last one."""
+    """The address of the position at a distance, clamped to the sequence."""
     return binary_address(name, pointer_width(length), [min(max(i + distance, 0), length - 1) for i in range(length)])
 
 
 def _numbers(reads: Reading, length: int, weighting: Weighting) -> Signal:
-    """At the last bit of every number, the number, the highest bit first (Lemma B.7).
+    """The number at the last bit of every number, most significant bit first (Lemma B.7).
 
-    The loop carries where a bit is in its number (one-hot) and the number so far; from turn t on, the t-th bits are
-    right.
+    The loop carries the index of a bit in its number (one-hot) and the prefix of the number; after iteration t, they
+    are correct at the t-th bits.
     """
     bits, is_bit, is_one = pointer_width(length), reads("0", "1"), reads("1")
     before = [matching(_neighbour("i - 1", -1, length), _neighbour("i", 0, length))]
@@ -102,19 +103,19 @@ def _numbers(reads: Reading, length: int, weighting: Weighting) -> Signal:
 
 
 def _turn(reads: Reading, numbers: Signal, length: int, weighting: Weighting) -> Callable[[Signal], Signal]:
-    """A turn of gates with their pointers, which are addresses of wires as signed bits.
+    """Return one iteration of gates, with pointers as signed bits.
 
-    Inputs and gates have their own address, and arguments have none; arguments read the wire that they are, inputs and
-    gates themselves; gates seek their arguments by their own address; arguments serve their gate, inputs themselves.
+    Inputs and gates have an own address, arguments have none. Arguments read their wire, inputs and gates themselves.
+    Gates find their arguments by their own address: the key of an argument is its gate, that of an input is itself.
     """
     bits, here = pointer_width(length), _neighbour("i", 0, length)
     is_input, is_gate, is_argument, others = reads(ZERO, ONE), reads(*GATES), reads(ARGUMENT), reads("0", "1", OF, PAD)
 
     def ahead(name: str, distance: int, where: Signal) -> Signal:
-        """Where a bit is 1, the number that ends at a distance, as signed bits; elsewhere 0."""
+        """The number that ends at a distance, as signed bits, where a bit is 1; elsewhere 0."""
         address = _neighbour(f"i + {distance}", distance, length)
         found = fetched(name, [matching(address, here)], numbers, weighting)
-        digits = reversed(range(bits))  # Addresses have the lowest bit first.
+        digits = reversed(range(bits))  # Addresses have the least significant bit first.
         return stack(*(doubled(f"{name} {k}", found[k], where) - where for k in digits))
 
     def gated(k: int) -> Signal:
@@ -129,7 +130,7 @@ def _turn(reads: Reading, numbers: Signal, length: int, weighting: Weighting) ->
     inputs = stack(*map(gated, range(bits)))
     own = (ahead("gate", 2 * bits + 2, is_gate) + inputs).known(SIGN)
     read = (own + sources - everywhere(others)).known(SIGN)  # Other tokens read wire 0.
-    seeks = (own - everywhere(others) - everywhere(is_argument)).known(SIGN)  # As if they were wire 0.
+    seeks = (own - everywhere(others) - everywhere(is_argument)).known(SIGN)  # Like wire 0.
     serves = (targets + inputs).known(SIGN)
     return partial(
         turn_of_gates,
@@ -150,19 +151,19 @@ DEPTH = parameter("L", "depth of the circuit", lambda codec: codec.written.depth
 
 
 def cost(address: Expression, turns: Expression) -> Cost:
-    """The cost for addresses of p bits and turns of gates."""
+    """Return the cost for addresses of p bits and a number of iterations of gates."""
     return Cost({}, {"layers": address + 2 + 2 * turns, "width": 16 * address + 16, "precision": 2})
 
 
 THEOREMS = (
     Theorem(
         "circuit-evaluator",
-        "Lemma C.3: one looped transformer that reads any circuit and its input as tokens, constant precision",
+        "Circuit evaluation: one looped transformer that reads circuit and input as tokens, constant precision",
         "Revisiting Padded Transformer Expressivity, Lemma C.3",
         Needs(
             "the position and those of four neighbours, ⌈log₂ length⌉ bits each",
             scale="O(log length)",
-            also="any F_b from F_2 on",
+            also="any F_b with b ≥ 2",
         ),
         cost(ADDRESS, DEPTH),
         Circuit,
@@ -170,11 +171,11 @@ THEOREMS = (
         codec=EvaluatorCodec,
         signals=lambda codec, attention: signals(codec.length, codec.written.depth, soft=attention == "soft"),
         steps=(
-            "In p turns every bit of a number takes over the number so far from its predecessor, and adds itself.",
+            "In p iterations every bit of a number copies the prefix from its predecessor, and appends itself.",
             "Every argument fetches its two numbers from fixed distances ahead, and every gate its own.",
-            "Then arguments fetch the bits of wires and gates what decides, as often as the circuit is deep.",
+            "Then arguments fetch the bits of wires, and gates an argument that determines them, once per level.",
         ),
-        length="how many tokens the circuit, its input and padding have",
+        length="the number of tokens of circuit, input and padding",
         rank=3,
     ),
 )

@@ -1,4 +1,4 @@
-"""How circuits are written as tokens for those that evaluate them, and how the answers are read."""
+"""Codecs of circuit evaluators: circuit and input as tokens (Definition C.1 of Svete et al. 2026)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from softmachine.support.errors import ConstructionError, OutgrownError
 from softmachine.theorems.circuit.tokens import OfCircuit
 from softmachine.theorems.codec import Interface, Prompt, Word
 from softmachine.theorems.shared.special_tokens import PAD
-from softmachine.transformer.features import ceil_log2
+from softmachine.transformer import features
 
 ZERO, ONE = "x=0", "x=1"
 GATES = ("AND", "OR", "NOT")
@@ -23,17 +23,17 @@ WITH_THRESHOLDS = (ZERO, ONE, *GATES, THRESHOLD, AT_LEAST, ARGUMENT, OF, "0", "1
 
 
 def pointer_width(length: int) -> int:
-    """p: how many bits a number has in a sequence of this length."""
-    return max(2, ceil_log2(length))
+    """Return p, the number of bits of a number in a sequence of this length."""
+    return max(2, features.ceil_log2(length))
 
 
 def serialised(
     circuit: Circuit, word: Sequence[str], bits: int, *, basis: Basis = Basis.AC, listed: bool = False
 ) -> tuple[list[str], dict[str, int]]:
-    """A circuit and its input as tokens, and the position of each wire (Definition C.1).
+    """Serialise a circuit and its input; return the tokens and the position of each wire (Definition C.1).
 
-    With threshold gates, every gate says after its type how many ones it asks for: THR its threshold, AND as many as it
-    has arguments, OR and NOT one. Gates stand in order, or as they are listed: who evaluates them does not care.
+    With threshold gates, the type of every gate is followed by its threshold: for AND the number of arguments, for OR
+    and NOT one. Gates are in topological order, or as they are listed; the evaluators accept any order.
     """
     gates = circuit.gates if listed else circuit.ordered
     wires = (*circuit.inputs, *(gate.name for gate in gates))
@@ -51,19 +51,19 @@ def serialised(
 
 
 def asked(gate: Gate) -> int:
-    """How many ones a gate asks for; NOT is 1 if there are fewer."""
+    """Return the threshold of a gate; NOT is 1 if there are fewer ones."""
     return {GateKind.AND: len(gate.inputs), GateKind.THR: gate.at_least}.get(gate.kind, 1)
 
 
 def fitting_length(circuit: Circuit, length: int, basis: Basis) -> int:
-    """The smallest length, from one on, into which a circuit of a basis fits with its input."""
+    """Return the smallest length, at least ``length``, into which a circuit of a basis fits with its input."""
     while (needed := token_count(circuit, pointer_width(length), basis)) > length:
         length = needed
     return length
 
 
 def token_count(circuit: Circuit, bits: int, basis: Basis) -> int:
-    """How many tokens a circuit takes."""
+    """Return the number of tokens of a circuit."""
     arguments = sum(len(gate.inputs) for gate in circuit.gates)
     gates = circuit.size * (1 if basis is Basis.AC else bits + 2)
     return circuit.width + gates + arguments * (2 * bits + 2)
@@ -71,9 +71,10 @@ def token_count(circuit: Circuit, bits: int, basis: Basis) -> int:
 
 @dataclass(frozen=True)
 class EvaluatorCodec(OfCircuit):
-    """The circuit and its input as tokens, padded to a length; the answer at a wire's token is what it holds.
+    """The circuit and its input as tokens, padded to a length; the answer at a wire's token is its value.
 
-    The layers depend on the length only, and their repetition on the depth; circuit and input are what is read.
+    The layers only depend on the length, and the number of iterations on the depth; circuit and input are in the
+    prompt.
     """
 
     length: int = 0
@@ -83,17 +84,17 @@ class EvaluatorCodec(OfCircuit):
         needed = token_count(self.written, pointer_width(self.length), self.basis)
         if needed > self.length:
             raise OutgrownError(
-                f"circuit {self.source.name!r} takes {needed} tokens, which are more than {self.length}",
+                f"circuit {self.source.name!r} takes {needed} tokens, more than the context of {self.length}",
                 context=self.smallest_length(),
             )
 
     def smallest_length(self) -> int:
-        """The smallest length into which the circuit fits."""
+        """Return the smallest length into which the circuit fits."""
         return fitting_length(self.written, self.length, self.basis)
 
     @cached_property
     def written(self) -> Circuit:
-        """The circuit that is written down, in the gates that there are."""
+        """The serialised circuit, in the supported gates."""
         return without_constants(simplified(self.source, self.basis))
 
     @cached_property
@@ -113,19 +114,19 @@ class EvaluatorCodec(OfCircuit):
 
 @dataclass(frozen=True)
 class ThresholdEvaluatorCodec(EvaluatorCodec):
-    """The same with threshold gates, and what each gate asks for."""
+    """The same with threshold gates, and the threshold of each gate."""
 
     basis: ClassVar[Basis] = Basis.TC
 
 
 def without_constants(circuit: Circuit) -> Circuit:
-    """A circuit in which constants are computed from an input: x or not x, x and not x.
+    """Replace constants by gates of an input: x or not x, x and not x.
 
     Raises:
-        ConstructionError: If it has no input.
+        ConstructionError: If the circuit has no input.
     """
     if not circuit.inputs:
-        raise ConstructionError(f"circuit {circuit.name!r} has no input, so that there is nothing to evaluate")
+        raise ConstructionError(f"circuit {circuit.name!r} has no input")
     constants = [gate for gate in circuit.gates if not gate.inputs]
     if not constants:
         return circuit

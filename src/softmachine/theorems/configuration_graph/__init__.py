@@ -1,1 +1,1 @@
-"""Turing machines that only read, by reduction to connectivity."""
+"""Read-only Turing machines, by reduction to connectivity."""

@@ -1,4 +1,4 @@
-"""How words are put to a transformer that works on the configuration graph, and how its answer is read."""
+"""Codec of read-only Turing machines: the configurations, and the word followed by blanks and padding."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Configuration = tuple[str, int]
 
 @dataclass(frozen=True)
 class Configurations:
-    """The configurations of a machine that only reads, on words of at most n letters, and what leads to what."""
+    """The configuration graph of a read-only machine on words of length at most n."""
 
     machine: TuringMachine
     length: int
@@ -31,29 +31,29 @@ class Configurations:
         if machine.tapes != 1 or writing is not None or not machine.accept:
             why = f"the rule {writing} writes" if writing else "it has several tapes or no accepting state"
             raise ConstructionError(
-                f"{machine.name!r} is not a machine that only reads: {why}",
-                hint="the configuration graph is for machines on one tape that write what they read, and accept or not",
+                f"{machine.name!r} is not a read-only machine: {why}",
+                hint="configuration-graph takes one-tape machines with an accepting state that write what they read",
             )
         leaving = next((place for place in self._reached() if not -1 <= place[1] <= self.length), None)
         if leaving is not None:
             raise ConstructionError(
-                f"{machine.name!r} may go further from its input than one cell: to cell {leaving[1]} in {leaving[0]!r}",
-                hint="the configuration graph is for machines that turn back at the blank next to the input",
+                f"{machine.name!r} may move more than one cell beyond its input: cell {leaving[1]} in {leaving[0]!r}",
+                hint="configuration-graph takes machines that turn back at the blank next to the input",
             )
 
     @property
     def name(self) -> str:
-        """The machine's."""
+        """The name of the machine."""
         return self.machine.name
 
     @property
     def letters(self) -> tuple[str, ...]:
-        """What may stand in a cell: words may be shorter than n."""
+        """The symbols of cells, including the blank because words may be shorter than n."""
         return (*self.machine.alphabet, self.machine.blank)
 
     @cached_property
     def all(self) -> tuple[Configuration, ...]:
-        """The configurations in which the machine may go on."""
+        """The configurations with nonfinal states."""
         states = [state for state in self.machine.states if state not in self.machine.final]
         return tuple((state, cell) for state in states for cell in range(-1, self.length + 1))
 
@@ -64,21 +64,21 @@ class Configurations:
 
     @property
     def answer_position(self) -> int:
-        """Where the answer stands: at the pair of the first configuration and acceptance."""
+        """The position of the answer: that of the pair of the initial configuration and acceptance."""
         accepts = self.machine.start in self.machine.accept
         start = self.vertices - 1 if accepts else self.number((self.machine.start, 0))
         return self.length + start * self.vertices + self.vertices - 1
 
     def number(self, configuration: Configuration) -> int:
-        """The number of a configuration."""
+        """Return the index of a configuration."""
         return self.all.index(configuration)
 
     def symbols(self, cell: int) -> tuple[str, ...]:
-        """What may be in a cell."""
+        """Return the possible symbols of a cell."""
         return self.letters if 0 <= cell < self.length else (self.machine.blank,)
 
     def next(self, configuration: Configuration, symbol: str) -> Configuration | None:
-        """The configuration after this one, if the head reads a symbol; a final state is in no particular cell."""
+        """Return the successor of a configuration on a symbol, or None; final states are normalised to cell 0."""
         state, cell = configuration
         rule = self.machine.rule(state, (symbol,))
         if rule is None:
@@ -91,17 +91,17 @@ class Configurations:
         return rule.next, after
 
     def edges(self) -> Iterator[tuple[int, int, int, str]]:
-        """From which to which configuration, and the cell and the symbol on which it depends."""
+        """Yield (from, to, cell, symbol): the step requires the symbol in the cell."""
         for origin, configuration in enumerate(self.all):
             for symbol in self.symbols(configuration[1]):
                 after = self.next(configuration, symbol)
                 if after is not None and after[0] in self.machine.accept:
                     yield origin, self.vertices - 1, configuration[1], symbol
-                elif after in self.all:  # Others cannot be reached.
+                elif after in self.all:  # Others are unreachable.
                     yield origin, self.number(after), configuration[1], symbol
 
     def _reached(self) -> list[Configuration]:
-        """What can be reached if letters may change under way: more than what can be."""
+        """Return the configurations that are reachable if symbols may change between steps: an overapproximation."""
         found = [(self.machine.start, 0)]
         for place in found:
             if place[0] in self.machine.final or not -1 <= place[1] <= self.length:
@@ -114,41 +114,41 @@ class Configurations:
 
 
 class AcceptanceCodec(AnsweringCodec[S_co]):
-    """The codec of a model that says at one position whether a machine accepts."""
+    """Codec of an encoder that outputs at one position whether a machine accepts."""
 
     @property
     @abstractmethod
     def answer_position(self) -> int:
-        """Where it says so."""
+        """The position of the answer."""
 
     @abstractmethod
     def accepts(self, word: Word) -> bool:
-        """Whether the machine does, as the reference interpreter has it."""
+        """Whether the reference interpreter accepts the word."""
 
     def interface(self) -> Interface:
         at = self.answer_position
         return Interface(
             symbols=self.alphabet,
-            meaning="At one position it is whether the machine accepts; elsewhere it means nothing.",
+            meaning="At one position it is whether the machine accepts; elsewhere it is undefined.",
             outputs=(("accepts", at),),
             verdict=at,
         )
 
     def expected(self, word: Word, max_steps: int) -> Iterator[str | None]:
-        """The verdict at the one position that says it."""
-        said = "true" if self.accepts(word) else "false"
+        """Yield the verdict at the position of the answer; None elsewhere."""
+        answer = "true" if self.accepts(word) else "false"
         for position in range(len(self.prompt(word).tokens)):
-            yield said if position == self.answer_position else None
+            yield answer if position == self.answer_position else None
 
     def outcome(self, word: Word, said: Sequence[str]) -> Outcome:
-        """Accepted if an accepting configuration can be reached."""
+        """Accepted if an accepting configuration is reachable."""
         accepted = said[self.answer_position] == "true"
         return Outcome(verdict="accept" if accepted else "reject", word=self.source.word(word))
 
 
 @dataclass(frozen=True)
 class ConfigurationCodec(OfMachine, AcceptanceCodec[TuringMachine]):
-    """The word, blanks up to n letters, then padding; one position says whether the machine accepts."""
+    """The word, blanks up to length n, then padding; the answer at one position is whether the machine accepts."""
 
     length: int = 0
 
@@ -166,7 +166,7 @@ class ConfigurationCodec(OfMachine, AcceptanceCodec[TuringMachine]):
         symbols = self.machine.word(word)
         if len(symbols) > self.length:
             raise OutgrownError(
-                f"the word has {len(symbols)} letters, but the weights are for at most {self.length}",
+                f"the word has {len(symbols)} symbols, but these weights are for at most {self.length}",
                 context=len(symbols),
             )
         blanks = [self.machine.blank] * (self.length - len(symbols))
@@ -178,5 +178,5 @@ class ConfigurationCodec(OfMachine, AcceptanceCodec[TuringMachine]):
         return self.configurations.answer_position
 
     def accepts(self, word: Word) -> bool:
-        # A machine that only reads and makes more steps than it has configurations goes on forever.
+        # A read-only machine that makes more steps than it has configurations never halts.
         return execute(self.machine, self.machine.word(word), max_steps=self.configurations.vertices).accepted

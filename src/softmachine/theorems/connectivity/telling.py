@@ -1,4 +1,4 @@
-"""A walk through one position of connectivity, and what its heads saw: paths between vertices."""
+"""Explanations of the heads of connectivity: paths between vertices."""
 
 from __future__ import annotations
 
@@ -8,33 +8,33 @@ from softmachine.transformer.sight import Number, Sight
 
 GUIDE = (
     Guide(
-        "Which vertices stand here?",
-        "Theorem C.1. There is a position for each pair (i, j), whose token is an entry of the adjacency matrix, and "
-        "one of padding for each triple (i, k, j). Position features say which, in signed bits.",
+        "Which vertices does this position represent?",
+        "Theorem C.1 of Svete et al. 2026. There is a position for each pair (i, j), whose token is an entry of the "
+        "adjacency matrix, and one of padding for each triple (i, k, j). Position features are i, k, j in signed bits.",
         ("i", "k", "j", "is pair", "is triple", "edge"),
     ),
     Guide(
         "Paths of half the length",
-        "A triple fetches from the pairs (i, k) and (k, j) whether there are paths of half the length (Lemma B.3: "
-        "addresses agree, or cost 4 a bit). One unit says whether there are both.",
+        "A triple fetches from the pairs (i, k) and (k, j) whether there are paths of half the length (Lemma B.3 of "
+        "Svete et al. 2026: each bit that differs lowers the score by 4). Two units compute whether there are both.",
         ("i to k", "k to j", "path over k"),
     ),
     Guide(
-        "Is there a way over some k?",
-        "A pair looks at the triples with its ends; one that has both paths has the best score, so that the head "
+        "Is there a path through some k?",
+        "A pair attends to the triples with its ends; one that has both paths has the best score, so that the head "
         "retrieves whether there is one.",
         ("i to j over some k", "reached"),
     ),
     Guide(
         "Double",
-        "After turn l, a pair knows the paths of at most 2^l edges; ⌈log₂ N⌉ turns suffice (Theorem C.1).",
+        "After iteration l, a pair has the paths of at most 2^l edges; ⌈log₂ N⌉ iterations suffice.",
         ("doubling",),
     ),
 )
 
 
 def tell(codec: GraphCodec, sight: Sight) -> str | None:
-    """What a head found out about paths; None where nobody needs it."""
+    """Explain an observation of a head; None at positions whose result is not used."""
     vertices, position = codec.source.vertices, sight.position
     count = len(vertices)
     found = sight.added.get(sight.name)

@@ -1,14 +1,15 @@
-"""Graph connectivity by doubling, in a padded and looped transformer of constant precision (Theorem C.1).
+"""Graph connectivity by path doubling, in a padded and looped transformer of constant precision.
 
-For graphs with N vertices: N² positions for the pairs (i, j), whose tokens are the adjacency matrix, and N³ positions
-of padding for the triples (i, k, j). After turn l, the pair (i, j) knows whether there is a path of at most 2^l edges
-from i to j: first each triple fetches from the pairs (i, k) and (k, j) whether there are paths of half the length, then
-each pair looks for a triple that has both. ⌈log₂ N⌉ turns suffice. The answer for every pair stands at its position.
+Theorem C.1 of "Revisiting Padded Transformer Expressivity" (Svete et al. 2026). For graphs with N vertices: N²
+positions for the pairs (i, j), whose tokens are the adjacency matrix, and N³ positions of padding for the triples (i,
+k, j). After iteration l, the pair (i, j) has a bit: whether there is a path of at most 2^l edges from i to j. First
+each triple fetches from the pairs (i, k) and (k, j) whether there are paths of half the length, then each pair attends
+to a triple that has both. ⌈log₂ N⌉ iterations suffice. The answer for every pair is at its position.
 
-The addresses are p = ⌈log₂ N⌉ signed bits for each vertex (the paper's ⌈log₂ N⌉ bits for iN + k cannot tell N² pairs
-apart), vertices count from 0, and a flag says which positions are pairs. It runs in F_2.
+The addresses are p = ⌈log₂ N⌉ signed bits for each vertex (the paper's ⌈log₂ N⌉ bits for iN + k cannot distinguish N²
+pairs), vertices are numbered from 0, and flags mark the positions of pairs and triples. The precision is F_2.
 
-Needs: position features for i, k and j; weights and padding for one number of vertices, whatever the graph is.
+Needs: position features for i, k and j; weights and padding depend on the number of vertices, not on the graph.
 """
 
 from __future__ import annotations
@@ -30,24 +31,24 @@ from softmachine.transformer.features import ceil_log2
 
 TOKENS = ("0", "1", PAD)
 MOST_VERTICES = 40
-"""40 vertices are 65,600 positions."""
+"""Maximal number of vertices; 40 vertices take 65,600 positions."""
 
 
 def positions(vertices: int) -> int:
-    """How many positions there are for so many vertices."""
+    """Return the number of positions for a number of vertices."""
     return vertices**2 + vertices**3
 
 
 def signals(vertices: int, *, soft: bool, among: int = 0) -> Program:
-    """A transformer that says at the position of every pair (i, j) whether j can be reached from i.
+    """Build a transformer that outputs at the position of every pair (i, j) whether j is reachable from i.
 
     Args:
         vertices: N.
         soft: Whether attention is softmax.
-        among: How many positions there are, if it is stacked on something.
+        among: The total number of positions, if it is composed with a reduction.
 
     Raises:
-        ConstructionError: If there are so many vertices that nobody could run it.
+        ConstructionError: If there are more than the maximal number of vertices.
     """
     if vertices > MOST_VERTICES:
         raise ConstructionError(
@@ -60,28 +61,28 @@ def signals(vertices: int, *, soft: bool, among: int = 0) -> Program:
 
 
 def closure(vertices: int, edge: Signal, *, soft: bool, among: int = 0) -> Signal:
-    """Whether j can be reached from i, at the position of (i, j).
+    """Whether j is reachable from i, at the position of (i, j).
 
     Args:
         vertices: N.
         edge: At the position of (i, j), whether there is an edge from i to j; elsewhere 0.
         soft: Whether attention is softmax.
-        among: How many positions there are, if there are more than pairs and triples.
+        among: The total number of positions, if there are more than those of pairs and triples.
     """
     # Step 1. A position for each pair and each triple.
     first, middle, last, is_pair, is_triple = _fields(vertices)
     weighting = by_bits(soft, max(among, positions(vertices)))
 
-    def fetch(name: str, wanted: Signal, others: Signal, value: Signal, *more: tuple[Signal, Signal]) -> Signal:
-        """What ``value`` is at the pair or triple with the wanted ends, of those that are no ``others``."""
-        return fetched(name, [matching(wanted, stack(first, last)), avoiding(others), *more], value, weighting)
+    def fetch(name: str, ends: Signal, others: Signal, value: Signal, *more: tuple[Signal, Signal]) -> Signal:
+        """The value at the pair or triple with the given ends, except at ``others``."""
+        return fetched(name, [matching(ends, stack(first, last)), avoiding(others), *more], value, weighting)
 
     def turn(reached: Signal) -> Signal:
         # Step 2. A triple fetches whether there are paths of half the length.
         before = fetch("i to k", stack(first, middle), is_triple, reached)
         after = fetch("k to j", stack(middle, last), is_triple, reached)
         over = both("path over k", before, after, is_triple)
-        # Step 3. A pair looks for a triple that has both.
+        # Step 3. A pair attends to a triple that has both.
         preferred = (constant(UNIT), over - 1)
         some = fetch("i to j over some k", stack(first, last), is_pair, over, preferred)
         return settled("reached", some, is_pair)
@@ -93,7 +94,7 @@ def closure(vertices: int, edge: Signal, *, soft: bool, among: int = 0) -> Signa
 
 
 def _fields(vertices: int) -> tuple[Signal, Signal, Signal, Signal, Signal]:
-    """i, k and j as signed bits (at pairs, k is j, so that they look at themselves), and flags of pairs and triples."""
+    """i, k and j as signed bits (k = j at pairs, so that they attend to themselves), and flags of pairs and triples."""
     every = range(vertices)
     pairs = [(i, j, j) for i in every for j in every]
     triples = [(i, k, j) for i in every for k in every for j in every]
@@ -113,12 +114,12 @@ _VERTICES = parameter("N", "vertices", lambda codec: len(codec.source.vertices))
 THEOREMS = (
     Theorem(
         "connectivity",
-        "Theorem C.1: graph connectivity by doubling, ⌈log₂ N⌉ loops over N³ positions of padding, constant precision",
+        "Graph connectivity by path doubling: ⌈log₂ N⌉ iterations, N³ positions of padding, constant precision",
         "Revisiting Padded Transformer Expressivity, Theorem C.1",
         Needs(
             "i, k and j as position features, ⌈log₂ N⌉ bits each",
             scale="O(log N)",
-            also="padding; any F_b from F_2 on",
+            also="padding; any F_b with b ≥ 2",
         ),
         Cost(
             {"layers": 1 + 2 * cost.ceil_log2(_VERTICES), "positions": _VERTICES**2 + _VERTICES**3},
@@ -131,7 +132,7 @@ THEOREMS = (
         steps=(
             "There is a position for each pair (i, j), which reads the adjacency matrix, and one for each triple.",
             "A triple (i, k, j) fetches from (i, k) and (k, j) whether there are paths of half the length.",
-            "A pair looks for a triple that has both; after ⌈log₂ N⌉ turns it knows.",
+            "A pair attends to a triple that has both; ⌈log₂ N⌉ iterations suffice.",
         ),
         guide=GUIDE,
         tells=tell,

@@ -1,4 +1,4 @@
-"""How graphs are put to a transformer for connectivity, and how its answers are read."""
+"""Codec of connectivity: the adjacency matrix and padding; the answer at a pair's position is reachability."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from softmachine.theorems.shared.special_tokens import PAD
 
 @dataclass(frozen=True)
 class GraphCodec(AnsweringCodec[Graph]):
-    """The adjacency matrix row by row, then padding; the answer at a pair's position is whether one is reached.
+    """The adjacency matrix row by row, then padding; the answer at a pair's position is whether there is a path.
 
-    The weights depend on the number of vertices only; the graph itself is what the transformer reads.
+    The weights only depend on the number of vertices; the graph is in the prompt.
     """
 
     @property
@@ -23,26 +23,26 @@ class GraphCodec(AnsweringCodec[Graph]):
         return 2
 
     def prompt(self, word: Word) -> Prompt:
-        """The same for every question: the graph, and the padding."""
+        """Return the prompt, which is the same for every question: the graph and padding."""
         self.source.word(word)
         vertices = self.source.vertices
         matrix = [str(int(self.source.adjacent(one, other))) for one in vertices for other in vertices]
         return Prompt((*matrix, *[PAD] * len(vertices) ** 3), len(matrix))
 
     def interface(self) -> Interface:
-        """The adjacency matrix goes in, and at the same positions whether there is a path comes out."""
+        """Describe the inputs (the adjacency matrix) and outputs (whether there is a path), at the same positions."""
         vertices = self.source.vertices
         pairs = [f"{one} → {other}" for one in vertices for other in vertices]
         return Interface(
             symbols=("0", "1"),
-            meaning="At a pair of vertices it is whether a path leads from the first to the second; elsewhere it means "
-            "nothing.",
+            meaning="At a pair of vertices it is whether there is a path from the first to the second; elsewhere it is "
+            "undefined.",
             inputs=tuple(f"edge {pair}" for pair in pairs),
             outputs=tuple((f"path {pair}", position) for position, pair in enumerate(pairs)),
         )
 
     def expected(self, word: Word, max_steps: int) -> Iterator[str | None]:
-        """For every pair whether one is reached from the other."""
+        """Yield for every pair whether there is a path."""
         vertices = self.source.vertices
         for start in vertices:
             reached = self.source.reachable(start)
@@ -56,28 +56,28 @@ class GraphCodec(AnsweringCodec[Graph]):
         return tuple(f"{one} {arrow} {other}" for one, other in self.source.edges)
 
     def scene(self, word: Word, shown: Stretch) -> Scene:
-        """The graph; a position speaks of a pair of vertices, or of two and one between them."""
+        """Return the graph; a position represents a pair of vertices, or a pair with an intermediate vertex."""
         graph, count = self.source, len(self.source.vertices)
         numbers, pairs = graph.index_of, count**2
-        # Padding stands for i, k and j in this order, as the theorem numbers it.
+        # Padding represents (i, k, j), in the order of the theorem.
         triples = ((index // pairs, index // count % count, index % count) for index in range(count**3))
-        speaks = [*((index // count, index % count) for index in range(pairs)), *triples]
+        tuples = [*((index // count, index % count) for index in range(pairs)), *triples]
         network = Network(
             vertices=graph.vertices,
             edges=[(numbers[one], numbers[other]) for one, other in graph.edges],
             directed=graph.directed,
             asked=[numbers[vertex] for vertex in graph.word(word)],
             reached=[[numbers[other] for other in graph.reachable(vertex)] for vertex in graph.vertices],
-            positions=speaks[shown.first : shown.first + len(shown.tokens)],
+            positions=tuples[shown.first : shown.first + len(shown.tokens)],
         )
         edge = {pair: index for index, pair in enumerate(network.edges)}
         if not graph.directed:
             edge |= {(other, one): index for (one, other), index in edge.items()}
-        active = [edge.get((spoken[0], spoken[-1])) for spoken in network.positions]
+        active = [edge.get((ends[0], ends[-1])) for ends in network.positions]
         return Scene(self.lines, active, picture=network, focus=network.asked[0] * count + network.asked[1])
 
     def outcome(self, word: Word, said: Sequence[str]) -> Outcome:
-        """Accepted if the second vertex can be reached from the first."""
+        """Accepted if the second vertex is reachable from the first."""
         start, end = (self.source.index_of[vertex] for vertex in self.source.word(word))
         reached = said[start * len(self.source.vertices) + end] == "true"
         return Outcome(verdict="accept" if reached else "reject", word=self.source.word(word))

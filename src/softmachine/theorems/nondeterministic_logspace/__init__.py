@@ -1,1 +1,1 @@
-"""Machines that guess in logarithmic space, by reduction to connectivity."""
+"""Nondeterministic logspace machines, by reduction to connectivity."""

@@ -1,15 +1,16 @@
-"""NL: machines that guess and have a work tape of logarithmic size, by reduction to graph connectivity (Lemma 5.4).
+"""NL: nondeterministic logspace machines, by reduction to graph connectivity.
 
-On a word of n letters such a machine has polynomially many configurations: a state, the places of two heads, and what
-is on O(log n) cells. Whether one may lead to another depends on one letter of the word, so that a transformer of
-constant depth says it for all pairs at once: that is the reduction, which is even first-order. The word is accepted iff
-an accepting configuration can be reached from the first one. ``connectivity`` finds out in ⌈log₂ N⌉ turns, stacked on
-the reduction (Lemma 5.3). The whole runs in F_2, with hard attention and with softmax.
+Lemma 5.4 of "Revisiting Padded Transformer Expressivity" (Svete et al. 2026). On a word of length n such a machine has
+polynomially many configurations: a state, the positions of two heads, and the contents of O(log n) cells. Whether one
+may lead to another depends on one symbol of the word, so that a transformer of constant depth computes it for all pairs
+in parallel: that is the reduction, which is even first-order. The word is accepted iff an accepting configuration is
+reachable from the initial one. ``connectivity``, composed with the reduction (Lemma 5.3 of the same paper), decides
+this in ⌈log₂ N⌉ iterations. The precision is F_2, with hard attention and with softmax.
 
-``nondeterministic-logspace`` leaves out configurations that are on no way from the first one to acceptance, on any word
-of n letters; ``ConfigurationGraph`` says why that is sound. ``nondeterministic-logspace-literal`` leaves out none, as
-in the lemma, which is possible for tiny machines only. N counts those that are taken, and one for acceptance: accepting
-ones, from which no step leads on, are one vertex.
+``nondeterministic-logspace`` omits configurations that are on no path from the initial one to acceptance, on any word
+of length n; ``ConfigurationGraph`` documents why this is sound. ``nondeterministic-logspace-literal`` omits none, as in
+the lemma, which is feasible for tiny machines only. N is the number of kept configurations, plus one for acceptance:
+the accepting configurations, which have no successors, are one vertex.
 
 Needs: position features for the configurations; weights for one n.
 """
@@ -24,19 +25,22 @@ from softmachine.theorems.theorem import Guide, Needs, Theorem
 
 GUIDE = (
     Guide(
-        "Which letter decides?",
-        "Lemma 5.4. There is a position for each pair of configurations; the first may lead to the second if the "
-        "head of the input reads the right letter, which it fetches. Position features say which one in which cell.",
+        "Which input symbol does this step need?",
+        "Lemma 5.4 of Svete et al. 2026. There is a position for each pair of configurations; the first may lead to "
+        "the second if the input head reads a certain symbol, which the position fetches. Position features encode the "
+        "cell and the symbol.",
         ("cell", "own cell", "read", "leads…", "needs…"),
     ),
     Guide(
         "An edge of the configuration graph",
-        "Lemma 5.3. What the reduction says stands in place of the adjacency matrix that connectivity reads.",
+        "Lemma 5.3 of Svete et al. 2026. The output of the reduction replaces the adjacency matrix that connectivity "
+        "reads.",
         ("letter", "is letter", "is padding"),
     ),
     Guide(
-        "Is there a way?",
-        "Theorem C.1. After turn l a pair knows whether at most 2^l steps lead from one to the other.",
+        "Is there a path?",
+        "Theorem C.1 of Svete et al. 2026. After iteration l a pair has a bit: whether at most 2^l steps lead from one "
+        "to the other.",
         ("i to k", "k to j", "path over k", "i to j over some k", "reached", "doubling"),
     ),
 )
@@ -48,7 +52,7 @@ _GOING = parameter(
     "|Q|", "states that do not accept", lambda codec: len({*codec.source.states} - {*codec.source.accept})
 )
 _COST = cost(
-    parameter("N", "configurations that are kept + 1", lambda codec: codec.configurations.vertices),
+    parameter("N", "kept configurations + 1", lambda codec: codec.configurations.vertices),
     _GOING * (LETTERS + 2) * (_CELLS + 2) * (_WORK + 1) ** _CELLS + 1,
 )
 
@@ -61,7 +65,7 @@ def _theorem(name: str, statement: str, kept: Kept, rank: int) -> Theorem:
         Needs(
             "configurations as position features",
             scale="O(log positions)",
-            also="padding; any F_b from F_2 on",
+            also="padding; any F_b with b ≥ 2",
         ),
         _COST,
         LogspaceMachine,
@@ -69,12 +73,12 @@ def _theorem(name: str, statement: str, kept: Kept, rank: int) -> Theorem:
         codec=lambda source, length: LogspaceCodec(source, length, kept),
         signals=lambda codec, attention: signals(codec.configurations, soft=attention == "soft"),
         steps=(
-            "On words of n letters there are polynomially many configurations; one letter decides what leads to what.",
-            "The reduction says it for all pairs of configurations at once: each looks at its letter.",
-            "Connectivity, stacked on it, finds whether an accepting configuration can be reached.",
+            "On words of length n there are polynomially many configurations; each step depends on one symbol.",
+            "The reduction computes the steps for all pairs of configurations in parallel: each fetches its symbol.",
+            "Connectivity, composed with it, decides whether an accepting configuration is reachable.",
         ),
         guide=GUIDE,
-        length="how many letters words have",
+        length="the length of words",
         rank=rank,
     )
 
@@ -82,13 +86,13 @@ def _theorem(name: str, statement: str, kept: Kept, rank: int) -> Theorem:
 THEOREMS = (
     _theorem(
         "nondeterministic-logspace",
-        "Lemma 5.4: NL, machines that guess with a logarithmic work tape, by connectivity; constant precision",
+        "NL: nondeterministic logspace machines, by reduction to connectivity, constant precision",
         Kept.USEFUL,
         rank=1,
     ),
     _theorem(
         "nondeterministic-logspace-literal",
-        "Lemma 5.4 as it stands: all configurations are vertices, also those that no run has",
+        "NL with all configurations as vertices, including unreachable ones, as in the paper",
         Kept.ALL,
         rank=2,
     ),

@@ -1,4 +1,4 @@
-"""The configurations of a machine with logarithmic space, how words are put to a transformer that searches them."""
+"""Codec of nondeterministic logspace machines: the configuration graph, and the word followed by padding."""
 
 from __future__ import annotations
 
@@ -21,32 +21,33 @@ from softmachine.theorems.shared.special_tokens import PAD
 
 ACCEPTED = "accepted"
 MOST_CONFIGURATIONS = 100_000
-"""More are not looked at."""
+"""Maximal number of configurations."""
 
 
 class Kept(StrEnum):
     """Which configurations are vertices."""
 
     ALL = "all"
-    """Every state, both heads anywhere, anything on the work tape: as the lemma has it."""
+    """Every state, both heads anywhere, any content of the work tape: as in the lemma."""
     REACHED = "reached"
-    """Those that some guesses lead to, on some word."""
+    """Those that are reachable on some word."""
     USEFUL = "useful"
-    """Of these, those that may lead to acceptance."""
+    """Of these, those from which acceptance is reachable."""
 
 
 Step = tuple[Configuration, Configuration, str]
-"""A configuration, one that may follow, and the symbol that the head of the input has to read for it."""
+"""A configuration, a successor, and the input symbol that the step requires."""
 
 
 @dataclass(frozen=True)
 class ConfigurationGraph:
-    """The configurations of a machine on words of n letters, and on which letter one leads to another.
+    """The configuration graph of a machine on words of length n, with the symbol that each step requires.
 
-    The lemma takes all configurations, polynomially many; but N vertices take N² + N³ positions. So those may be left
-    out that are on no way from the first one to acceptance, whatever the word is (and even if letters changed on the
-    way). That is sound: a path from the first one to acceptance only passes those that are on such a way, so that there
-    is one in the smaller graph iff there is one in the larger. Which ones they are depends on n alone, not on the word.
+    The lemma uses all configurations, polynomially many; but N vertices take N² + N³ positions. So configurations may
+    be omitted that are on no path from the initial one to acceptance, for any word (even if symbols could change
+    between steps). This is sound: every path from the initial configuration to acceptance only passes configurations
+    that are on such a path, so that there is one in the smaller graph iff there is one in the larger. The set of kept
+    configurations depends on n alone, not on the word.
     """
 
     machine: LogspaceMachine
@@ -55,21 +56,21 @@ class ConfigurationGraph:
 
     @property
     def name(self) -> str:
-        """The machine's."""
+        """The name of the machine."""
         return self.machine.name
 
     @property
     def letters(self) -> tuple[str, ...]:
-        """What stands in cells: the letters of words."""
+        """The symbols of cells: the alphabet."""
         return self.machine.alphabet
 
     def symbols(self, head: int) -> tuple[str, ...]:
-        """What the head of the input may read in a cell."""
+        """Return the symbols that the input head may read in a cell."""
         return (LEFT,) if head == 0 else (RIGHT,) if head == self.length + 1 else self.letters
 
     @cached_property
     def _steps(self) -> tuple[Step, ...]:
-        """All steps from what can be reached, or from all there are."""
+        """All steps from the reachable configurations, or from all configurations."""
         first = (self.machine.initial(self.length),)
         found = dict.fromkeys(self._everything() if self.kept is Kept.ALL else first)
         steps: list[Step] = []
@@ -87,11 +88,11 @@ class ConfigurationGraph:
         if count > MOST_CONFIGURATIONS:
             raise ConstructionError(
                 f"{self.machine.name!r} has more than {MOST_CONFIGURATIONS:,} configurations on words of "
-                f"{many(self.length, 'letter')}"
+                f"{many(self.length, 'symbol')}"
             )
 
     def _everything(self) -> Iterator[Configuration]:
-        """All configurations, the first one first."""
+        """Yield all configurations, the initial one first."""
         machine, space = self.machine, self.machine.space(self.length)
         self._require(machine.configurations(self.length))
         works = product((BLANK, *machine.symbols), repeat=space)
@@ -100,7 +101,7 @@ class ConfigurationGraph:
 
     @cached_property
     def all(self) -> tuple[Configuration, ...]:
-        """The configurations that are vertices, the first one first; accepting ones are one vertex together."""
+        """The configurations that are vertices, the initial one first; accepting ones share the last vertex."""
         first = self.machine.initial(self.length)
         every = self._everything() if self.kept is Kept.ALL else (after for _, after, _ in self._steps)
         reached = dict.fromkeys((first, *every))
@@ -124,12 +125,12 @@ class ConfigurationGraph:
 
     @property
     def answer_position(self) -> int:
-        """Where the answer stands: at the pair of the first configuration and acceptance."""
+        """The position of the answer: that of the pair of the initial configuration and acceptance."""
         start = self.vertices - 1 if self.machine.start in self.machine.accept else 0
         return self.length + start * self.vertices + self.vertices - 1
 
     def edges(self) -> Iterator[tuple[int, int, int, str]]:
-        """From which to which vertex; the letter on which it depends, counted from 0, and which one it has to be."""
+        """Yield (from, to, cell, symbol): the step requires the symbol in the cell; cells are numbered from 0."""
         number = {found: index for index, found in enumerate(self.all)}
         for origin, after, symbol in self._steps:
             target = self.vertices - 1 if after.state in self.machine.accept else number.get(after)
@@ -137,7 +138,7 @@ class ConfigurationGraph:
                 yield number[origin], target, origin.head - 1, symbol
 
     def on(self, word: Sequence[str]) -> Graph:
-        """The graph that the reduction makes of a word."""
+        """Return the graph of a word, the result of the reduction."""
         names = [*map(str, self.all), ACCEPTED]
         tape = (LEFT, *word, RIGHT)
         edges = [(names[one], names[other]) for one, other, cell, symbol in self.edges() if tape[cell + 1] == symbol]
@@ -146,7 +147,7 @@ class ConfigurationGraph:
 
 @dataclass(frozen=True)
 class LogspaceCodec(AcceptanceCodec[LogspaceMachine]):
-    """A word of n letters, then padding; one position says whether the machine accepts."""
+    """A word of length n, then padding; the answer at one position is whether the machine accepts."""
 
     length: int = 0
     kept: Kept = Kept.USEFUL
@@ -155,7 +156,7 @@ class LogspaceCodec(AcceptanceCodec[LogspaceMachine]):
         if self.configurations.vertices > MOST_VERTICES:
             count = self.configurations.vertices
             raise ConstructionError(
-                f"{self.source.name!r} has {count:,} configurations on words of {many(self.length, 'letter')}, which "
+                f"{self.source.name!r} has {count:,} configurations on words of {many(self.length, 'symbol')}, which "
                 f"take {positions(count):,} positions (N² + N³)",
                 hint=f"at most {MOST_VERTICES} are allowed: give a shorter word",
             )
@@ -170,7 +171,7 @@ class LogspaceCodec(AcceptanceCodec[LogspaceMachine]):
         return self.length
 
     def reduced(self, word: Word) -> str:
-        """The configuration graph on a word, as a list of edges."""
+        """Return the configuration graph of a word, as a list of edges."""
         return to_text(self.configurations.on(self.source.word(word)))
 
     def prompt(self, word: Word) -> Prompt:

@@ -1,1 +1,1 @@
-"""A chain of two reductions below connectivity: walks of odd length."""
+"""Walks of odd length, by two composed reductions to connectivity."""

@@ -1,17 +1,17 @@
-"""Walks of odd length, by a chain of two reductions below connectivity (Lemma 5.3).
+"""Walks of odd length, by two composed reductions to connectivity (Lemma 5.3 of Svete et al. 2026).
 
-Is there a walk of odd length from s to t? From a vertex of an undirected graph to itself there is one exactly if its
-part of the graph cannot be coloured with two colours. The graph is given as two incidence matrices: for every vertex
-and edge, whether the edge begins there, and whether it ends there. Three transformers are stacked in one:
+Is there a walk of odd length from s to t? From a vertex of an undirected graph to itself there is one iff its component
+is not bipartite. The graph is given as two incidence matrices: for every vertex and edge, whether the edge begins
+there, and whether it ends there. Three transformers are composed into one:
 
-1. **Incidence to adjacency.** (i, j) is an entry 1 if some edge begins at i and ends at j. To find that out takes
-   padding: every entry has a block of m + 1 positions, one for each edge, which fetches two bits, and a last one that
-   looks for an edge that has both. Block and place in it are position features, as in Step 2 of the lemma's proof.
-2. **Adjacency to double cover.** Each vertex v becomes two, v even and v odd; an edge leads from each to the other of
-   its end. It reads the ends of the blocks.
-3. **Connectivity** (Theorem C.1) of the 2N vertices; a walk of odd length is a path from s even to t odd.
+1. **Incidence to adjacency.** Entry (i, j) is 1 if some edge begins at i and ends at j. Computing it takes padding:
+every entry has a block of m + 1 positions, one per edge, which fetches two bits, and a last one that attends to an edge
+that has both. Block and index in it are position features, as in Step 2 of the lemma's proof. 2. **Adjacency to double
+cover.** Each vertex v becomes two, v even and v odd; each edge leads from even to odd and from odd to even. This
+reduction reads the ends of the blocks. 3. **Connectivity** (Theorem C.1 of the same paper) of the 2N vertices; a walk
+of odd length is a path from s even to t odd.
 
-All of it runs in F_2, with hard attention and with softmax: layers, loops and widths add up.
+The precision is F_2, with hard attention and with softmax; layers, loops and widths add up.
 
 Needs: position features for all blocks; weights for N vertices and m edges.
 """
@@ -27,7 +27,8 @@ from softmachine.ir.primitives import token
 from softmachine.ir.reduction import stacked
 from softmachine.languages.graph import Graph
 from softmachine.support.errors import ConstructionError
-from softmachine.theorems.connectivity import theorem as connectivity
+from softmachine.theorems.connectivity.theorem import MOST_VERTICES
+from softmachine.theorems.connectivity.theorem import signals as connectivity_signals
 from softmachine.theorems.cost import Cost, ceil_log2, parameter
 from softmachine.theorems.odd_walks.tokens import Sizes, WalkCodec
 from softmachine.theorems.shared.special_tokens import PAD
@@ -38,18 +39,18 @@ TOKENS = ("0", "1", PAD)
 
 
 def signals(sizes: Sizes, *, soft: bool) -> Program:
-    """A transformer that says for every pair of vertices whether a walk of odd length leads from one to the other.
+    """Build a transformer that outputs for every pair of vertices whether there is a walk of odd length.
 
     Raises:
-        ConstructionError: If there are so many vertices that nobody could run it.
+        ConstructionError: If there are more than the maximal number of vertices.
     """
     vertices = sizes.vertices
-    if 2 * vertices > connectivity.MOST_VERTICES:
+    if 2 * vertices > MOST_VERTICES:
         raise ConstructionError(
-            f"the double cover of {vertices} vertices has {2 * vertices}, and takes {sizes.cover:,} positions",
-            hint=f"at most {connectivity.MOST_VERTICES // 2} vertices are allowed",
+            f"the double cover of {vertices} vertices has {2 * vertices} vertices, and takes {sizes.cover:,} positions",
+            hint=f"at most {MOST_VERTICES // 2} vertices are allowed",
         )
-    connects = connectivity.signals(2 * vertices, soft=soft, among=sizes.total)
+    connects = connectivity_signals(2 * vertices, soft=soft, among=sizes.total)
     covers = double_cover(sizes, soft=soft)
     rest = stacked("odd walks", covers, connects, offset=vertices**2, bits=4 * vertices**2, length=sizes.cover)
     edges = adjacency(sizes, soft=soft)
@@ -59,14 +60,14 @@ def signals(sizes: Sizes, *, soft: bool) -> Program:
 
 
 def adjacency(sizes: Sizes, *, soft: bool) -> Program:
-    """From incidence matrices, at the end of block iN + j, whether an edge leads from i to j."""
+    """The first reduction: from incidence matrices, at the end of block iN + j, whether an edge leads from i to j."""
     count, edges, weighting = sizes.vertices, sizes.edges, by_bits(soft, sizes.total)
-    # Step 1. Blocks: which entry, and which edge.
+    # Step 1. Blocks: the entry and the edge of each position.
     entries = [(i, j, e) for i in range(count) for j in range(count) for e in range(sizes.block)]
     before, after = [0] * sizes.bits, [0] * sizes.cover
 
     def addresses(name: str, addressed: int, table: Iterable[int]) -> Signal:
-        """Addresses at the positions of blocks; elsewhere 0, which nobody reads."""
+        """Addresses at the positions of blocks; elsewhere 0, which is not used."""
         return binary_address(name, address_width(addressed), [*before, *table, *after])
 
     own = binary_address("incidence", address_width(sizes.bits), range(sizes.bits))
@@ -82,18 +83,18 @@ def adjacency(sizes: Sizes, *, soft: bool) -> Program:
     leaves = fetched("begins at i", [matching(begins, own)], bit, weighting)
     arrives = fetched("ends at j", [matching(ends, own)], bit, weighting)
     leads = both("leads from i to j", leaves, arrives, is_edge)
-    # Step 3. The end of the block looks for one that does both.
+    # Step 3. The end of the block attends to an edge that does both.
     preferred = (constant(UNIT), leads - 1)
     some = fetched("some edge", [matching(block, of_edge), preferred], leads, weighting)
     return recogniser("adjacency", TOKENS, settled("adjacent", some, is_end))
 
 
 def double_cover(sizes: Sizes, *, soft: bool) -> Program:
-    """From an adjacency matrix, that of the double cover after it: (i, a) leads to (j, b) iff i does to j and a ≠ b."""
+    """The second reduction: the adjacency matrix of the double cover; (i, a) leads to (j, b) iff i → j and a ≠ b."""
     count, weighting = sizes.vertices, by_bits(soft, sizes.total)
     sides = [(vertex, side) for vertex in range(count) for side in (0, 1)]
     pairs = [(one, other) for one in sides for other in sides]
-    # Step 4. Each entry looks at one of the matrix.
+    # Step 4. Each entry fetches one of the adjacency matrix.
     width, before, after = address_width(count**2), [0] * count**2, [0] * (2 * count) ** 3
     sought = binary_address("entry", width, [*before, *(one[0] * count + other[0] for one, other in pairs), *after])
     own = binary_address("own entry", width, range(count**2))
@@ -106,14 +107,14 @@ def double_cover(sizes: Sizes, *, soft: bool) -> Program:
 GUIDE = (
     Guide(
         "Which block is this?",
-        "Lemma 5.3, Steps 1 and 2. Every entry (i, j) of the adjacency matrix has a block of padding of its own, with "
-        "a position for each edge; position features say which block and which edge.",
+        "Lemma 5.3 of Svete et al. 2026, Steps 1 and 2. Each entry (i, j) of the adjacency matrix has its own block of "
+        "padding, with a position for each edge; position features encode the block and the edge.",
         ("block", "block of edge", "edge at i", "edge at j", "is edge", "ends block"),
     ),
     Guide(
         "Does this edge lead from i to j?",
-        "Step 3. An edge's position fetches two bits of the incidence matrices; the end of the block looks for an edge "
-        "that has both.",
+        "Step 3. An edge's position fetches two bits of the incidence matrices; the end of the block attends to an "
+        "edge that has both.",
         ("begins at i", "ends at j", "leads from i to j", "some edge", "adjacent"),
     ),
     Guide(
@@ -123,8 +124,8 @@ GUIDE = (
         ("entry", "crosses an edge", "letter"),
     ),
     Guide(
-        "Is there a way?",
-        "Theorem C.1. A path from s even to t odd is a walk of odd length.",
+        "Is there a path?",
+        "Theorem C.1 of Svete et al. 2026. A path from s even to t odd is a walk of odd length.",
         ("i to k", "k to j", "path over k", "i to j over some k", "reached", "doubling"),
     ),
 )
@@ -135,12 +136,12 @@ _EDGES = parameter("m", "max(1, directed edges)", lambda codec: codec.sizes.edge
 THEOREMS = (
     Theorem(
         "odd-walks",
-        "Lemma 5.3: walks of odd length, two reductions stacked below connectivity, one with padding in blocks",
+        "Walks of odd length, by two composed reductions to connectivity, one with padding in blocks",
         "Revisiting Padded Transformer Expressivity, Lemma 5.3 and Theorem C.1",
         Needs(
-            "blocks and places in them as position features",
+            "blocks and indices in them as position features",
             scale="O(log positions)",
-            also="padding; any F_b from F_2 on",
+            also="padding; any F_b with b ≥ 2",
         ),
         Cost(
             {
@@ -155,8 +156,8 @@ THEOREMS = (
         signals=lambda codec, attention: signals(codec.sizes, soft=attention == "soft"),
         steps=(
             "The first reduction has a block for each entry (i, j) of the adjacency matrix, a position for each edge.",
-            "There it fetches whether the edge begins at i and ends at j.",
-            "The end of a block looks for an edge that does both.",
+            "Each of them fetches whether the edge begins at i and ends at j.",
+            "The end of a block attends to an edge that does both.",
             "The second reduction makes two vertices of each: edges lead from even to odd and from odd to even.",
             "Connectivity finds a path from s even to t odd.",
         ),

@@ -1,4 +1,4 @@
-"""How graphs are put to a transformer as lists of edges, and how its answers about odd walks are read."""
+"""Codec of odd walks: incidence matrices and padding; an answer for each pair of vertices."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from softmachine.theorems.shared.special_tokens import PAD
 
 @dataclass(frozen=True)
 class Sizes:
-    """How many vertices and edges there are, and where everything stands.
+    """The numbers of vertices and edges, and the sizes of the parts of the sequence.
 
     Args:
         vertices: N.
-        edges: m, at least 1; an edge that leads both ways counts twice.
+        edges: m, at least 1; an undirected edge counts twice.
     """
 
     vertices: int
@@ -26,27 +26,27 @@ class Sizes:
 
     @property
     def bits(self) -> int:
-        """How many bits an incidence matrix has: for every vertex and edge, whether it begins there, or ends there."""
+        """The number of bits of the incidence matrices: for every vertex and edge, whether it begins or ends there."""
         return 2 * self.vertices * self.edges
 
     @property
     def block(self) -> int:
-        """How many positions an entry of the adjacency matrix has: one for each edge, and one that says it."""
+        """The number of positions per entry of the adjacency matrix: one for each edge, and one for the result."""
         return self.edges + 1
 
     @property
     def matrix(self) -> int:
-        """How many positions the first reduction has."""
+        """The number of positions of the first reduction."""
         return self.vertices**2 * self.block
 
     @property
     def cover(self) -> int:
-        """How many positions connectivity has, in the double cover of 2N vertices."""
+        """The number of positions of connectivity, for the double cover of 2N vertices."""
         return positions(2 * self.vertices)
 
     @property
     def total(self) -> int:
-        """How many positions there are."""
+        """The total number of positions."""
         return self.bits + self.matrix + self.cover
 
 
@@ -54,17 +54,17 @@ class Sizes:
 class WalkCodec(AnsweringCodec[Graph]):
     """The incidence matrices, then padding; an answer for each pair of vertices.
 
-    The weights depend on the numbers of vertices and edges only; the graph itself is what the transformer reads.
+    The weights only depend on the numbers of vertices and edges; the graph is in the prompt.
     """
 
     @cached_property
     def arcs(self) -> tuple[tuple[str, str], ...]:
-        """The edges, each way that they lead, once."""
+        """The directed edges; an undirected edge in both directions."""
         return tuple((one, other) for one in self.source.vertices for other in self.source.successors[one])
 
     @cached_property
     def sizes(self) -> Sizes:
-        """How large everything is."""
+        """The sizes of the parts of the sequence."""
         return Sizes(len(self.source.vertices), max(1, len(self.arcs)))
 
     @property
@@ -72,32 +72,32 @@ class WalkCodec(AnsweringCodec[Graph]):
         return 2
 
     def prompt(self, word: Word) -> Prompt:
-        """The same for every question: where every edge begins, where it ends, and padding."""
+        """Return the prompt, which is the same for every question: the incidence matrices and padding."""
         self.source.word(word)
-        arcs = self.arcs or (("", ""),)  # A column of zeros, if there is no edge.
+        arcs = self.arcs or (("", ""),)  # A column of zeros if there is no edge.
         rows = [str(int(arc[end] == vertex)) for end in (0, 1) for vertex in self.source.vertices for arc in arcs]
         return Prompt((*rows, *[PAD] * (self.sizes.total - len(rows))), len(rows))
 
     def at(self, start: int, end: int) -> int:
-        """Where the answer for a pair of vertices stands: at that of (start, even) and (end, odd)."""
+        """Return the position of the answer for a pair of vertices: that of (start, even) and (end, odd)."""
         return self.sizes.bits + self.sizes.matrix + 2 * start * 2 * self.sizes.vertices + 2 * end + 1
 
     def interface(self) -> Interface:
-        """Incidence matrices go in, and an answer for every pair comes out."""
+        """Describe the inputs, the incidence matrices, and the outputs: an answer for every pair."""
         vertices = self.source.vertices
         arcs = [f"{one} → {other}" for one, other in self.arcs] or ["no edge"]
         inputs = [f"{arc} {verb} {vertex}" for verb in ("begins at", "ends at") for vertex in vertices for arc in arcs]
         pairs = [(one, other) for one in enumerate(vertices) for other in enumerate(vertices)]
         return Interface(
             symbols=("0", "1"),
-            meaning="For a pair of vertices it is whether a walk of odd length leads from the first to the second; "
-            "elsewhere it means nothing.",
+            meaning="For a pair of vertices it is whether there is a walk of odd length from the first to the second; "
+            "elsewhere it is undefined.",
             inputs=tuple(inputs),
             outputs=tuple((f"odd walk {u} → {v}", self.at(one, other)) for (one, u), (other, v) in pairs),
         )
 
     def reduced(self, word: Word) -> str:
-        """The double cover, as a list of edges: what connectivity is asked about."""
+        """Return the double cover, the input of connectivity, as a list of edges."""
         names = tuple(f"{vertex}.{side}" for vertex in self.source.vertices for side in ("even", "odd"))
         edges = [
             (f"{one}.{side}", f"{other}.{opposite}")
@@ -108,15 +108,15 @@ class WalkCodec(AnsweringCodec[Graph]):
         return to_text(Graph(name=f"double cover of {self.source.name}", vertices=names, edges=tuple(edges)))
 
     def expected(self, word: Word, max_steps: int) -> Iterator[str | None]:
-        """For every pair whether there is such a walk."""
+        """Yield for every pair whether there is a walk of odd length."""
         self.source.word(word)
         vertices = self.source.vertices
-        said: dict[int, str] = {}
+        answers: dict[int, str] = {}
         for start, one in enumerate(vertices):
             reached = self.source.odd_walks(one)
-            said |= {self.at(start, end): str(other in reached).lower() for end, other in enumerate(vertices)}
+            answers |= {self.at(start, end): str(other in reached).lower() for end, other in enumerate(vertices)}
         for position in range(self.sizes.total):
-            yield said.get(position)
+            yield answers.get(position)
 
     def outcome(self, word: Word, said: Sequence[str]) -> Outcome:
         """Accepted if there is a walk of odd length from the first vertex to the second."""

@@ -1,1 +1,1 @@
-"""Turing machines by tokens that say their cell modulo M, for bfloat16 and float16."""
+"""Turing machines by tokens that contain their cell modulo M, exact in bfloat16 and float16."""

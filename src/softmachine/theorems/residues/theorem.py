@@ -1,24 +1,24 @@
-"""Turing machines in low precision: tokens that say which cell they wrote, modulo M; for stock checkpoints.
+"""Turing machines in low precision, for third-party checkpoints: tokens contain the cell that they wrote, modulo M.
 
-Theorem. For every Turing machine and every N there is a decoder with N positions whose run is right in any arithmetic
-that knows integers up to 256 and can tell apart x and x ± x/2 for sums of N numbers: bfloat16, float16, float32.
+Theorem. For every Turing machine and every N there is a decoder with N positions whose run is correct in any arithmetic
+that represents integers up to 256 and distinguishes x from x ± x/2 for sums of N numbers: bfloat16, float16, float32.
 
-A head on cell h = Mw + r is known by r, which tokens carry, and w, how often it wrapped around. Layer 1 takes the mean
-of all wraps, s = w/(i+1), together with u = 1/(i+1), the weight of the start token; its units compare s with c·u for
-each c: ReLU(s - (c + 1/2) u) + ReLU((c - 1/2) u - s) is *exactly* 0 for c = w however s and u are rounded, and at least
-u/2 for any other c. Layer 2 turns these penalties into bits: ReLU(1 - 4N·penalty) is 1 or 0. From then on everything is
-bits and small integers. An input symbol at position j wrote cell j-1, which position features know.
+A head on cell h = Mw + r is determined by r, which tokens contain, and w, the number of wraps. Layer 1 computes the
+mean of all wraps, s = w/(i+1), and u = 1/(i+1), the weight of the start token; its units compare s with c·u for each c:
+ReLU(s - (c + 1/2) u) + ReLU((c - 1/2) u - s) is *exactly* 0 for c = w however s and u are rounded, and at least u/2 for
+any other c. Layer 2 converts these penalties to bits: ReLU(1 - 4N·penalty) is 1 or 0. All later values are bits and
+small integers. An input symbol at position j wrote cell j-1, which is a position feature.
 
 The latest write is found in two stages, so that no score needs more than 8 bits: layer 3 finds the last block of R
 positions in which the cell was written, layer 4 the last write in that block. Scores compare addresses digit by digit,
-with every term exactly 0 where digits agree. The start token answers for cells that nobody has written.
+with every term exactly 0 where digits agree. The start token represents cells that were never written.
 
 Without positions (for architectures that have none) recency is -u, 1/(j+1), in one stage, which needs float32; and the
-cell of an input symbol is found from u as w is from s, for inputs up to :data:`MOST_INPUT` symbols.
+cell of an input symbol is determined from u as w is from s, for inputs up to :data:`MOST_INPUT` symbols.
 
 Needs: N; with positions the bits of i and of i-1. Gaps: 1 with positions, 1/(N(N+1)) without.
-The vocabulary is M^K times that of :mod:`.address_bits`. Where heads can get further than 32·M cells from the start, a
-run that does ends with the token <limit>.
+The vocabulary is M^K times that of :mod:`.address_bits`. A run in which a head gets further than 32·M cells from the
+start ends with the token <limit>.
 """
 
 from __future__ import annotations
@@ -41,19 +41,19 @@ from softmachine.theorems.theorem import Needs, Stock, Theorem
 from softmachine.transformer.features import Bit
 
 MOST_WRAPS = 32
-"""More wraps are not counted: bfloat16 has 8 bits, and two of them are for the comparison."""
+"""Maximal number of wraps: bfloat16 has 8 significant bits, two of which are needed for the comparison."""
 LARGEST_MODULUS = 128
 MOST_TOKENS = 1 << 16
-"""Larger vocabularies are refused."""
+"""Maximal size of the vocabulary."""
 MOST_INPUT = 128
-"""Without positions, inputs have at most so many symbols."""
+"""Maximal length of inputs without positions."""
 KNOWN = "the number of positions N"
 ONE_STAGE = 128
-"""Up to so many positions, the latest write is found at once."""
+"""Maximal number of positions for which the latest write is found in one stage."""
 
 
 def modulus_for(machine: TuringMachine, length: int) -> int:
-    """M: about √N for one tape, as small as wraps allow for more, since the vocabulary grows like M^K.
+    """Return M: about √N for one tape; for K tapes the minimum that wraps allow, since the vocabulary grows like M^K.
 
     Raises:
         ConstructionError: If the vocabulary would be too large.
@@ -67,19 +67,19 @@ def modulus_for(machine: TuringMachine, length: int) -> int:
         raise ConstructionError(
             f"{machine.name!r} would have {actions * factor:,} tokens: {actions} actions, each at every combination of "
             f"{modulus} residues on {machine.tapes} tapes, a factor of {factor:,}",
-            hint=f"at most {MOST_TOKENS:,} are written; choose a smaller context, or address-bits in float32",
+            hint=f"at most {MOST_TOKENS:,} are allowed; choose a smaller context, or address-bits in float32",
         )
     return modulus
 
 
 def signals(codec: StreamCodec, *, positions: bool) -> Program:
-    """The theorem, for the machine, the number of positions and the modulus that the codec names."""
+    """Build the decoder for the machine, the number of positions and the modulus of the codec."""
     machine, tapes = codec.machine, range(codec.machine.tapes)
     tokens: Vocabulary[Meaning] = Vocabulary(codec.meanings)
     state = state_of(tokens, machine)
     start = tokens.bit("<bos>", lambda token: isinstance(token, Start))
 
-    # Step 1. Layer 1: how often the heads have wrapped around, and the weight of one position; what w is not.
+    # Step 1. Layer 1: the number of wraps of the heads, and the weight of one position; penalties of w ≠ c.
     shares = mean("mean of wraps", stack(*(_wrapped(codec, tokens, k) for k in tapes), start))
     weight = named("1/(i+1)", shares[-1])
     given = _input_digits(codec, tokens, weight, positions) if machine.alphabet else None
@@ -92,7 +92,7 @@ def signals(codec: StreamCodec, *, positions: bool) -> Program:
         head = _head(codec, tokens, k, apart)
         cell = _cell(codec, tokens, k, apart, given if k == 0 else None)
 
-        # Step 3. Layers 3 and 4: the symbol under the head, the latest write to its cell or the start token's blank.
+        # Step 3. Layers 3 and 4: the symbol under the head: the latest write to its cell, or the start token's blank.
         found = _latest(codec, tokens, k, head.digits, cell, start, None if positions else weight)
         symbol.append(under_head(machine, k, found))
         inside.append(head.inside)
@@ -106,13 +106,13 @@ def signals(codec: StreamCodec, *, positions: bool) -> Program:
 
 
 def _wrapped(codec: StreamCodec, tokens: Vocabulary[Meaning], tape: int) -> Signal:
-    """+1 or -1 where this token's move takes the head to the next or the previous stretch of M cells."""
+    """+1 or -1 where this token moves the head to the next or the previous interval of M cells."""
     up, down = (~_not_wrapped(codec, tokens, tape, by) for by in (1, -1))
     return up - down
 
 
 def _not_wrapped(codec: StreamCodec, tokens: Vocabulary[Meaning], tape: int, by: int) -> Signal:
-    """Whether this token is anything but a step that wraps by so much."""
+    """Whether this token is not a step that wraps by ``by``."""
     names = {1: "not wrapped up", 0: "not an action that stays", -1: "not wrapped down"}
 
     def otherwise(token: Meaning) -> bool:
@@ -122,7 +122,7 @@ def _not_wrapped(codec: StreamCodec, tokens: Vocabulary[Meaning], tape: int, by:
 
 
 def _apart(machine: TuringMachine, tape: int, share: Signal, weight: Signal, count: int) -> Signal:
-    """0 exactly if the share is ``count`` times the weight of a position, else at least half of that weight."""
+    """A penalty: exactly 0 if the share is ``count`` times the weight of a position, else at least half that weight."""
     name = on_tape(machine, f"wraps are not {count}", tape)
     above = relu(f"{name}: above", share - (count + Fraction(1, 2)) * weight)
     below = relu(f"{name}: below", (count - Fraction(1, 2)) * weight - share)
@@ -137,12 +137,12 @@ def _is_zero(codec: StreamCodec, name: str, apart: Signal, off: Signal | None = 
 
 @dataclass(frozen=True)
 class _Head:
-    """Where a head is.
+    """The position of a head.
 
     Args:
         digits: Its address in binary.
-        inside: Whether it has one.
-        at_zero: Whether that is cell 0.
+        inside: Whether it is in the range of addresses.
+        at_zero: Whether it is on cell 0.
     """
 
     digits: Signal
@@ -165,7 +165,7 @@ def _head(codec: StreamCodec, tokens: Vocabulary[Meaning], tape: int, apart: dic
 def _cell(
     codec: StreamCodec, tokens: Vocabulary[Meaning], tape: int, apart: dict[int, Signal], given: list[Signal] | None
 ) -> Signal:
-    """The digits of the address that this token wrote, all 0 if it wrote nothing: one move before the head's."""
+    """The digits of the address that this token wrote, one move before the head's; all 0 if it wrote nothing."""
     name = on_tape(codec.machine, "cell", tape)
     is_count = {}
     for c in range(-codec.wraps, codec.wraps + 1):
@@ -176,17 +176,17 @@ def _cell(
         is_count[c] = stack(*cases).total
     digits = _residue_bits(codec, tokens, tape, after=False) + _wrap_bits(codec, is_count)
     if given:
-        digits = [own + told for own, told in zip(digits, given, strict=True)]
+        digits = [own + digit for own, digit in zip(digits, given, strict=True)]
     return named(name, _labelled(codec, digits))
 
 
 def _wrap_bits(codec: StreamCodec, is_count: dict[int, Signal]) -> list[Signal]:
-    """A number of wraps in binary, plus W so that it is not negative, from one bit for each possible number."""
+    """The number of wraps plus W (so that it is nonnegative) in binary, from one bit per possible number."""
     return _binary({c + codec.wraps: bit for c, bit in is_count.items()}, codec.wrap_bits)
 
 
 def _binary(is_number: dict[int, Signal], bits: int) -> list[Signal]:
-    """A number in binary, from one bit for each possible number."""
+    """A number in binary, from one bit per possible number."""
     return [
         stack(constant(0), *(bit for number, bit in is_number.items() if number >> k & 1)).total for k in range(bits)
     ]
@@ -199,7 +199,7 @@ def _labelled(codec: StreamCodec, digits: list[Signal]) -> Signal:
 
 
 def _residue(codec: StreamCodec, token: Meaning, tape: int, *, after: bool) -> int:
-    """The residue of the head after this token, or of the cell that it wrote; 0 of tokens that do not say it."""
+    """Return the residue of the head after this token, or of the cell that it wrote; 0 for tokens without cells."""
     if not isinstance(token, Placed):
         return 0
     return (token.cells[tape] + (MOVES[token.move[tape]] if after else 0)) % codec.modulus
@@ -223,14 +223,14 @@ def _onehot_residue(codec: StreamCodec, tokens: Vocabulary[Meaning], tape: int) 
 
 
 def _input_digits(codec: StreamCodec, tokens: Vocabulary[Meaning], weight: Signal, positions: bool) -> list[Signal]:
-    """Of an input symbol, the digits of its cell; else 0."""
+    """The digits of the cell of an input symbol; else 0."""
     given = tokens.bit("is input", lambda token: isinstance(token, Given))
     if positions:
         features = [Bit(k, cells=1) for k in range(codec.residue_bits)]
         features += [Bit(k, cells=codec.modulus, offset=codec.wraps) for k in range(codec.wrap_bits)]
         return [relu(f"input {feature.name}", position(feature) - ~given).known(BIT) for feature in features]
     is_cell = {}
-    for c in range(min(codec.longest_input, codec.length)):  # the symbol stands at position c+1, where (c+2)·u is 1
+    for c in range(min(codec.longest_input, codec.length)):  # the symbol is at position c+1, where (c+2)·u is 1
         above = relu(f"input cell is not {c}: above", 1 - (c + Fraction(5, 2)) * weight)
         below = relu(f"input cell is not {c}: below", (c + Fraction(3, 2)) * weight - 1)
         is_cell[c] = _is_zero(codec, f"input cell is {c}", named(f"input cell is not {c}", above + below), ~given)
@@ -248,10 +248,10 @@ def _latest(
     start: Signal,
     weight: Signal | None,
 ) -> Signal:
-    """What was last written where the head is; recency is the position, or if there are none, the weight of one."""
+    """The latest symbol written to the head's cell; recency is the position, or the weight of one position."""
     machine, bits = codec.machine, codec.address_bits
     name, wrote = on_tape(machine, "last write", tape), written(tokens, machine, tape)
-    mutes = (Begin,) if tape == 0 else (Begin, Given)  # they write nothing, and answer for nothing
+    mutes = (Begin,) if tape == 0 else (Begin, Given)  # they write nothing, and do not represent blank cells
     quiet = tokens.bit(on_tape(machine, "mute", tape), lambda token: isinstance(token, mutes))
     cells = list(own(cell, named(on_tape(machine, "wrote no cell", tape), start + quiet)))
     if weight is not None:
@@ -286,7 +286,7 @@ def _latest_by(
     place: list[Signal],
     read: Signal,
 ) -> Signal:
-    """What is read where the digits agree, of several the last by these bits of the position; else at the start."""
+    """The value of ``read`` at the latest match of the digits, by these position bits; else at the start token."""
     size = 1 << len(place)
     number = constant(0)
     for k, bit in enumerate(place):
@@ -302,7 +302,7 @@ def _latest_by(
 
 
 def _codec(machine: TuringMachine, length: int, *, longest_input: int = 0) -> StreamCodec:
-    """The tokens for so many positions."""
+    """Build the codec for a number of positions."""
     return StreamCodec(
         machine,
         length=length,
@@ -314,20 +314,20 @@ def _codec(machine: TuringMachine, length: int, *, longest_input: int = 0) -> St
 
 _STEPS = (
     "The mean of all wraps is w/(i+1); units compare it with c/(i+1) for each c, exactly.",
-    "Penalties become bits, and from then on everything is bits and small integers.",
-    "The latest write to the cell is found, in two stages where one would need more than 8 bits.",
-    "The transition: one unit a rule, and the action with all of its parts has the largest logit.",
+    "Penalties are converted to bits; all later values are bits and small integers.",
+    "Attention finds the latest write to the cell, in two stages where one would need more than 8 bits.",
+    "The transition: one unit per rule; the action whose parts are all set has the largest logit.",
 )
 
 
 def _staged(one: Term, two: Term) -> Expression:
-    """A term for models that find the latest write at once, and one for those with two stages."""
+    """A cost term that depends on whether the latest write is found in one stage or two."""
     return either(f"up to {ONE_STAGE} positions", lambda codec: codec.length <= ONE_STAGE, one, two)
 
 
 _theorem = partial(
     Theorem,
-    reference="softmachine; made for the low precision of stock checkpoints",
+    reference="softmachine; designed for the low precision of third-party checkpoints",
     source=TuringMachine,
     attentions=("hard",),
     steps=_STEPS,
@@ -337,7 +337,7 @@ _theorem = partial(
 THEOREMS = (
     _theorem(
         "residues",
-        "Tokens that say their cell modulo M: exact in bfloat16 and float16 too, one token a step",
+        "Turing machines by tokens with their cell modulo M; bfloat16 and float16, one token per step",
         needs=Needs("bits of i and of i-1 as position features", scale="O(1)", first=KNOWN),
         cost=Cost({}, {"layers": _staged(3, 4), "heads": 1 + _staged(TAPES, 2 * TAPES)}, also="one token per step"),
         codec=_codec,
@@ -347,7 +347,7 @@ THEOREMS = (
     ),
     _theorem(
         "residues-without-positions",
-        "Tokens that say their cell modulo M, without position features: exact in float32, one token a step",
+        "Turing machines by tokens with their cell modulo M, no position features; float32, one token per step",
         needs=Needs("no position features", scale="O(N²)", first=KNOWN),
         cost=Cost({}, {"layers": 3, "heads": 1 + TAPES}, also="one token per step"),
         codec=lambda machine, length: _codec(machine, length, longest_input=MOST_INPUT),

@@ -1,1 +1,1 @@
-"""What theorems share: how runs become tokens, special tokens, and a codec for recognisers."""
+"""Shared by theorems: codecs of recognisers and Turing machines, and signals of the transition."""

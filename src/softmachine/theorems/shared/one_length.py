@@ -1,4 +1,4 @@
-"""Weights for words of one length, of families that have others for each."""
+"""Check that a word has the length that weights of a nonuniform family are built for."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from softmachine.support.text import many
 
 
 def of_length(word: tuple[str, ...], length: int) -> tuple[str, ...]:
-    """The word, which has the length that weights are made for.
+    """Return the word if it has the length that the weights are built for.
 
     Raises:
-        OutgrownError: If it has another; it says which context would do.
+        OutgrownError: If it has a different length; the message names the required context.
     """
     if len(word) != length:
         raise OutgrownError(
-            f"the word has {many(len(word), 'letter')}, but these weights are for words of {length}",
+            f"the word has {many(len(word), 'symbol')}, but these weights are for words of length {length}",
             context=len(word),
-            how="every length has weights of its own: {}",
+            how="every length has its own weights: {}",
         )
     return word

@@ -1,4 +1,4 @@
-"""Codecs of models that answer at once: a start token, then the word. One is ready for any recogniser."""
+"""Codecs of encoders whose prompt is a start token and the word; one of them fits any recogniser."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from softmachine.theorems.shared.special_tokens import START, unused
 
 
 class StartedCodec(AnsweringCodec[S_co]):
-    """A start token, then the word; the answer at every position is whether the word up to there is accepted."""
+    """A start token, then the word; the answer at every position is whether the prefix up to it is accepted."""
 
     speaks_of_empty_word: ClassVar[bool] = True
-    """Whether the answer at the start token counts; else the empty word is rejected."""
+    """Whether the answer at the start token is about the empty word; else the empty word is rejected."""
 
     @property
     def start(self) -> str:
@@ -24,7 +24,7 @@ class StartedCodec(AnsweringCodec[S_co]):
 
     @property
     def told_length(self) -> bool:
-        """Whether the model is told the length of the word, as encoders are."""
+        """Whether the model receives the length of the word, as encoders do."""
         return True
 
     def prompt(self, word: Word) -> Prompt:
@@ -32,11 +32,11 @@ class StartedCodec(AnsweringCodec[S_co]):
         return Prompt((self.start, *letters), len(letters) if self.told_length else None)
 
     def interface(self) -> Interface:
-        meaning = "It is whether the word up to there is accepted; at the start token, whether the empty word is."
+        meaning = "It is whether the prefix up to that position is accepted; at the start token, the empty word."
         return Interface(symbols=self.alphabet, meaning=meaning, verdict=-1)
 
     def outcome(self, word: Word, said: Sequence[str]) -> Outcome:
-        """A word is accepted if the last answer is true."""
+        """Parse the answers: the word is accepted if the last one is true."""
         values = tuple(answer == "true" for answer in said[1:])
         accepted = said[-1] == "true" and (self.speaks_of_empty_word or len(said) > 1)
         return Outcome(verdict="accept" if accepted else "reject", word=self.source.word(word), values=values)
@@ -48,15 +48,15 @@ class RecogniserCodec(StartedCodec[FormalLanguage]):
 
     Args:
         source: The language; its predicate is the reference.
-        prefixes: Whether the answer at every position is about the word up to there, as in a model that looks back;
-            else only the last answer counts, and the model is told the length of the word.
+        prefixes: Whether the answer at every position is about the prefix up to it, as in a causal model; else only the
+            last answer counts, and the model receives the length of the word.
     """
 
     prefixes: bool = True
 
     @property
     def tokens(self) -> tuple[str, ...]:
-        """The vocabulary: the start token and the letters."""
+        """The vocabulary: the start token and the alphabet."""
         return (self.start, *self.alphabet)
 
     @property
@@ -66,15 +66,15 @@ class RecogniserCodec(StartedCodec[FormalLanguage]):
     def interface(self) -> Interface:
         if self.prefixes:
             return super().interface()
-        meaning = "At the last position it is whether the word is accepted; elsewhere it means nothing."
+        meaning = "At the last position it is whether the word is accepted; elsewhere it is undefined."
         return Interface(symbols=self.alphabet, meaning=meaning, verdict=-1)
 
     def expected(self, word: Word, max_steps: int) -> Iterator[str | None]:
-        """What the predicate says of the word, and of all that it begins with."""
+        """Yield the value of the predicate on every prefix of the word."""
         letters = self.source.word(word)
         for count in range(len(letters) + 1):
-            asked = self.prefixes or count == len(letters)
-            yield str(bool(self.source.accepts(letters[:count]))).lower() if asked else None
+            counts = self.prefixes or count == len(letters)
+            yield str(bool(self.source.accepts(letters[:count]))).lower() if counts else None
 
     def outcome(self, word: Word, said: Sequence[str]) -> Outcome:
         outcome = super().outcome(word, said)

@@ -1,4 +1,4 @@
-"""Tokens of a construction's own, which no source has: the start token at position 0, padding, and others."""
+"""Special tokens: the start token at position 0 and padding, distinct from the tokens of the source."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ START, PAD = "<s>", "□"
 
 
 def unused(text: str, taken: Container[str]) -> str:
-    """The text, in as many angle brackets as it takes to be no token of the source."""
+    """Return the text, wrapped in angle brackets until it is not a token of the source."""
     while text in taken:
         text = f"<{text}>"
     return text

@@ -1,4 +1,4 @@
-"""What the theorems for stock checkpoints share: input symbols are writes, addresses are compared digit by digit."""
+"""Signals of the decoders for third-party checkpoints: written symbols, digitwise comparison of addresses, logits."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ from softmachine.theorems.shared.turing_tokens import Begin, Given
 
 
 def differing(digits: Signal) -> Iterator[Signal]:
-    """A query that costs 2 for each digit in which an address (see :func:`own`) differs: every term of a match is 0."""
+    """Query that lowers the score by 2 for each digit in which an address (see :func:`own`) differs."""
     for k in range(len(digits)):
         yield stack(-2 * ~digits[k], -2 * digits[k])
 
 
 def own(digits: Signal, silent: Signal) -> Iterator[Signal]:
-    """An address as a key: each bit and its complement; of silent tokens, which stand at address 0, all are 0."""
+    """An address as a key: each bit and its complement; zeros at silent tokens, whose address is 0."""
     for k in range(len(digits)):
         yield stack(digits[k], ~digits[k] - silent)
 
 
 def state_of(tokens: Vocabulary[Meaning], machine: TuringMachine) -> Signal:
-    """The state after this token; <run> is where the machine starts."""
+    """The state after this token; at <run>, the start state."""
 
     def state(token: Meaning) -> str | None:
         if isinstance(token, Action):
@@ -43,7 +43,7 @@ def state_of(tokens: Vocabulary[Meaning], machine: TuringMachine) -> Signal:
 
 
 def written(tokens: Vocabulary[Meaning], machine: TuringMachine, tape: int) -> Signal:
-    """The symbol that this token wrote; tokens that write nothing answer for cells that nobody has written: blank."""
+    """The symbol that this token wrote; blank at tokens that write nothing, which represent unwritten cells."""
 
     def symbol(token: Meaning) -> str | None:
         if isinstance(token, Action):
@@ -56,7 +56,7 @@ def written(tokens: Vocabulary[Meaning], machine: TuringMachine, tape: int) -> S
 
 
 def under_head(machine: TuringMachine, tape: int, found: Signal) -> Signal:
-    """What a head reads, under its name."""
+    """Name the symbol that a head reads."""
     bits = found.known(BIT).labelled(machine.symbols, exclusive=True)
     return named(on_tape(machine, "symbol", tape), bits)
 
@@ -64,10 +64,11 @@ def under_head(machine: TuringMachine, tape: int, found: Signal) -> Signal:
 def next_token(
     codec: StreamCodec, state: Signal, symbol: list[Signal], at_end: list[Signal], cells: list[Signal] | None = None
 ) -> dict[str, Signal]:
-    """The logits: the largest decides, by a margin of at least 1.
+    """The logits; the largest exceeds the others by at least 1.
 
-    An action counts 2 if all of its parts are next (and, if tokens say so, the heads are on its cells modulo M), else
-    at most 0. A verdict counts 1 in its states, so that it wins exactly where no rule applies.
+    An action has logit 2 if all of its parts are next (and, if tokens contain cells, the heads are on these cells
+    modulo M), else at most 0. A verdict has logit 1 in its states, so that it is the largest exactly if no rule
+    applies.
     """
     following = next_of(list(rule_rows(codec.machine, state, symbol, at_end)))
     logits: dict[str, Signal] = {}

@@ -1,9 +1,9 @@
-"""The tokens of a Turing machine's run in a stock checkpoint: a start token, the input, then one token a step.
+"""Codec of a Turing machine's run in a third-party checkpoint: a start token, the input, then one token per step.
 
     <bos> a b b a <run> (q,x,R) (p,_,L) … ACC
 
-Position 0 holds the start token, so that heads have something to fall on, and input symbols are writes like any other.
-A token may also say which cell it wrote, modulo M (:class:`Placed`): that is how low precision finds its way.
+Position 0 holds the start token, the attention sink; input symbols count as writes. A token may also contain the cell
+that it wrote, modulo M (:class:`Placed`), which makes low precision sufficient.
 """
 
 from __future__ import annotations
@@ -26,22 +26,22 @@ from softmachine.theorems.shared.turing_tokens import (
 )
 
 START, BEGIN, LIMIT = "<bos>", "<run>", "<limit>"
-POSITIONS = "the number of positions of a sequence: three marks, the input and one for each step"
+POSITIONS = "the number of positions of a sequence: three markers, the input and one per step"
 
 
 @dataclass(frozen=True)
 class Start:
-    """The first token of every sequence."""
+    """The start token of every sequence."""
 
 
 @dataclass(frozen=True)
 class Limit:
-    """A head has left the stretch of tape that the model can tell cells of apart: the run cannot go on."""
+    """A head has left the part of the tape whose cells the model distinguishes: the run cannot continue."""
 
 
 @dataclass(frozen=True, slots=True)
 class Placed(Action):
-    """What a step did, and the cell of each tape that it wrote, modulo M."""
+    """The action of a step, and the cell of each tape that it wrote, modulo M."""
 
     cells: tuple[int, ...]
 
@@ -55,9 +55,9 @@ class StreamCodec(RunCodec[Meaning]):
 
     Args:
         length: The number of positions: start token, input, ``<run>``, steps and verdict together.
-        modulus: M, if tokens say which cell they wrote; 0 if they do not.
-        most_wraps: How often a head may get M cells further from the start, if tokens say which cell they wrote.
-        longest_input: The largest number of symbols of an input; 0 if only the length limits it.
+        modulus: M, if tokens contain the cell that they wrote; else 0.
+        most_wraps: The maximal distance of a head from the start in multiples of M, if tokens contain cells.
+        longest_input: The maximal number of symbols of an input; 0 if only the length limits it.
     """
 
     length: int = 0
@@ -76,7 +76,7 @@ class StreamCodec(RunCodec[Meaning]):
 
     @property
     def actions(self) -> tuple[Action, ...]:
-        """What the rules do, at every cell modulo M if tokens say where."""
+        """The actions of the rules, at every cell modulo M if tokens contain cells."""
         taken = actions_of(self.machine.rules, self.machine.tape)
         return tuple(dict.fromkeys(placed for action in taken for placed in self._placed(action)))
 
@@ -90,30 +90,30 @@ class StreamCodec(RunCodec[Meaning]):
 
     @property
     def address_bits(self) -> int:
-        """How many bits the number of a position has, at most."""
+        """The maximal number of bits of a position."""
         return (self.length - 1).bit_length()
 
     @property
     def wraps(self) -> int:
-        """How often a head can wrap around, to either side."""
+        """The maximal number of wraps of a head, in either direction."""
         return min(-(-self.length // self.modulus), self.most_wraps) if self.modulus else 0
 
     @property
     def residue_bits(self) -> int:
-        """How many bits a cell modulo M has."""
+        """The number of bits of a cell modulo M."""
         return (self.modulus - 1).bit_length()
 
     @property
     def wrap_bits(self) -> int:
-        """How many bits a number of wraps has, to either side."""
+        """The number of bits of a signed number of wraps."""
         return (2 * self.wraps).bit_length()
 
     def reaches(self, head: int) -> bool:
-        """Whether the model knows a head on this cell from one on any other."""
+        """Whether the model distinguishes this cell from all others."""
         return not self.modulus or -self.wraps <= head // self.modulus <= self.wraps
 
     def stops(self, token: str) -> bool:
-        """Whether the token is a verdict, or says that the model cannot go on."""
+        """Whether the token is a verdict, or marks that the model cannot continue."""
         return isinstance(self.meanings[token], Verdict | Limit)
 
     def prompt(self, word: Word) -> Prompt:
@@ -124,10 +124,10 @@ class StreamCodec(RunCodec[Meaning]):
         """
         symbols = self.machine.word(word)
         if self.longest_input and len(symbols) > self.longest_input:
-            raise InputError(f"the model takes inputs of at most {self.longest_input} symbols, not {len(symbols)}")
+            raise InputError(f"the input has {len(symbols)} symbols; this model takes at most {self.longest_input}")
         if len(symbols) + 3 > self.length:
             raise OutgrownError(
-                f"an input of {len(symbols)} symbols leaves no room for a run in {self.length} positions",
+                f"an input of {len(symbols)} symbols leaves no positions for a run in a context of {self.length}",
                 context=2 * len(symbols) + 3,
             )
         return Prompt((START, *(self.tokens[Given(symbol)] for symbol in symbols), BEGIN))
@@ -136,17 +136,17 @@ class StreamCodec(RunCodec[Meaning]):
         return positions_of_run(self, word, max_steps)
 
     def expected(self, word: Word, max_steps: int) -> Iterator[str]:
-        """The tokens that the reference interpreter's run stands for, up to a step limit or the last position."""
+        """Yield the tokens of the reference interpreter's run, up to a step limit or the last position."""
         word = self.machine.word(word)
-        room = self.length - len(self.prompt(word).tokens)
+        left = self.length - len(self.prompt(word).tokens)
         now = Configuration.initial(self.machine, word)
-        while isinstance(action := step(self.machine, now), Action) and now.steps < min(max_steps, room):
+        while isinstance(action := step(self.machine, now), Action) and now.steps < min(max_steps, left):
             yield self.tokens[self._at(action, now.heads)]
             now.apply(action)
             if not all(map(self.reaches, now.heads)):
                 yield LIMIT
                 return
-        if isinstance(action, Reason) and now.steps < room:
+        if isinstance(action, Reason) and now.steps < left:
             yield self.tokens[self.machine.verdict(now.state)]
 
     def _at(self, action: Action, heads: Sequence[int]) -> Action:

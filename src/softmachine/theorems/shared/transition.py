@@ -1,4 +1,4 @@
-"""What the theorems about Turing machines with one-hot states and symbols share: moves, and the transition."""
+"""Signals of a Turing machine's transition, with one-hot states and symbols: moves, rules and logits."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from softmachine.transformer.features import INVERSE
 
 
 def on_tape(machine: TuringMachine, name: str, tape: int) -> str:
-    """The name of something that every tape has one of."""
+    """Return a name with the number of the tape, if there are several tapes."""
     return name if machine.tapes == 1 else f"{name} {tape + 1}"
 
 
 def moved(token: object, tape: int) -> str | None:
-    """How a token moves the head of a tape; None if it is not an action."""
+    """Return the move of a token on a tape; None if it is not an action."""
     return token.move[tape] if isinstance(token, Action) else None
 
 
@@ -29,8 +29,7 @@ class Move:
 
     Args:
         value: -1, 0 or 1.
-        share: move/(i+1), by two gates that add nothing to 1/(i+1) where they let it through, so that no float format
-            loses digits.
+        share: move/(i+1), by two gates that pass 1/(i+1) unchanged, so that no float format loses digits.
     """
 
     value: Signal
@@ -40,7 +39,7 @@ class Move:
 def move_of(
     tokens: Vocabulary[M], machine: TuringMachine, tape: int, moved: Callable[[M, int], str | None] = moved
 ) -> Move:
-    """The move of a token, from two bits: it is not L, it is not R."""
+    """The move of a token, from two bits: not L, and not R."""
 
     def differs(letter: str) -> Signal:
         return tokens.bit(on_tape(machine, f"not {letter}", tape), lambda token: moved(token, tape) != letter)
@@ -53,7 +52,7 @@ def move_of(
 
 
 def action_labels(action: Action) -> tuple[str, ...]:
-    """The parts of an action: what is next in the table of the transition."""
+    """Return the parts of an action: its labels in the transition table."""
     labels = [f"state {action.state}"]
     for k, (symbol, move) in enumerate(zip(action.write, action.move, strict=True), 1):
         labels += [f"write {k} {symbol}", f"move {k} {move}"]
@@ -67,9 +66,9 @@ def rule_rows(
     at_end: Sequence[Signal],
     labels: Callable[[Action], tuple[str, ...]] = action_labels,
 ) -> Iterator[Row]:
-    """One row a rule: what is next where it applies; at a left end, several."""
+    """Yield the rows of the transition table: one per rule; several where a head may be at the left end."""
     for rule in machine.rules:
-        read = (state[rule.state], *(own[wanted] for own, wanted in zip(symbol, rule.read, strict=True)))
+        read = (state[rule.state], *(own[label] for own, label in zip(symbol, rule.read, strict=True)))
         for conditions, move in _held_back(machine, rule, at_end):
             yield Row(str(rule), (*read, *conditions), labels(Action(rule.next, rule.write, move)))
 
@@ -77,7 +76,7 @@ def rule_rows(
 def _held_back(
     machine: TuringMachine, rule: Rule, at_end: Sequence[Signal]
 ) -> Iterator[tuple[tuple[Signal, ...], tuple[str, ...]]]:
-    """The moves of a rule, and when they are made: at the left end, L is held back, or an error."""
+    """Yield the moves of a rule with their conditions: at the left end, L becomes S, or is an error."""
     if machine.tape is Tape.TWO_WAY:
         yield (), rule.move
         return
@@ -91,16 +90,16 @@ def _held_back(
 
 
 def next_of(rows: Sequence[Row], *also: str) -> Signal:
-    """What is next, one bit a label (those of the rows, and others): one unit a row."""
+    """The transition table: one bit per label (those of the rows, and others), one unit per row."""
     return table("next", tuple(dict.fromkeys([*(label for row in rows for label in row.outputs), *also])), rows)
 
 
 def twice_if_all(parts: Iterable[Signal]) -> Signal:
-    """The logit 2 where all of some bits are 1, else at most 0."""
+    """A logit: 2 where all bits are 1, else at most 0."""
     bits = stack(*parts)
     return 2 * (bits.total - (len(bits) - 1))
 
 
 def verdict_logit(machine: TuringMachine, state: Signal, verdict: Verdict) -> Signal:
-    """The logit 1 in the states of a verdict, so that it wins exactly where no rule applies."""
+    """A logit: 1 in the states of a verdict, so that it is the largest exactly if no rule applies."""
     return state.among([q for q in machine.states if machine.verdict(q) is verdict])

@@ -1,4 +1,4 @@
-"""The tokens of a Turing machine's chain of thought: one token a step, and how runs are written and read in them."""
+"""Base codec of a Turing machine's chain of thought: tokens of actions, symbols and verdicts, and their results."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ from softmachine.theorems.cost import Expression, Term, either, parameter
 
 VERDICTS = {Verdict.ACCEPT: "ACC", Verdict.REJECT: "REJ", Verdict.HALT: "HALT"}
 MOST_TOKENS = 1 << 20
-"""A vocabulary of more tokens is refused."""
+"""Maximal size of a vocabulary."""
 
 TAPES = parameter("K", "tapes", lambda codec: codec.machine.tapes)
 STATES = parameter("|Q|", "states", lambda codec: len(codec.machine.states))
 
 
 def by_tape(two_way: Term, otherwise: Term) -> Expression:
-    """A term for machines with two-way tapes, and one for those whose tapes have a left end."""
+    """A cost term that depends on whether tapes are two-way or have a left end."""
     return either("for two-way tapes", lambda codec: codec.machine.tape is Tape.TWO_WAY, two_way, otherwise)
 
 
@@ -56,7 +56,7 @@ M = TypeVar("M", bound=Hashable)
 
 
 class OfMachine:
-    """What the codecs of Turing machines have in common."""
+    """Mixin of the codecs of Turing machines."""
 
     source: TuringMachine
 
@@ -67,12 +67,12 @@ class OfMachine:
 
     @property
     def verdicts(self) -> tuple[Verdict, ...]:
-        """The verdicts that the machine can reach."""
+        """The possible verdicts of the machine."""
         return tuple(dict.fromkeys(self.machine.verdict(state) for state in self.machine.states))
 
     @property
     def actions(self) -> tuple[Action, ...]:
-        """What the rules do."""
+        """The actions of the rules."""
         return tuple(dict.fromkeys(actions_of(self.machine.rules, self.machine.tape)))
 
     @property
@@ -82,7 +82,7 @@ class OfMachine:
 
 
 class _Meanings(dict[str, M]):
-    """What tokens mean. A token of other weights than the theorem's may mean nothing."""
+    """Maps tokens to meanings; an unknown token (of edited weights) raises an InputError."""
 
     def __missing__(self, token: str) -> M:
         raise InputError(f"the model emits {token!r}, which is not a token of its codec")
@@ -90,17 +90,17 @@ class _Meanings(dict[str, M]):
 
 @dataclass(frozen=True)
 class RunCodec(OfMachine, DecoderCodec[TuringMachine], Generic[M]):
-    """Prompts and runs of a machine in tokens that mean something each: an action, a symbol, a verdict or a mark."""
+    """Prompts and runs of a machine; every token has a meaning: an action, a symbol, a verdict or a marker."""
 
     view: ClassVar[str] = "tape"
 
     @abstractmethod
     def spelled(self) -> Iterator[tuple[str, M]]:
-        """All tokens and what they mean, in order; whatever is spelled like an earlier token gets quotes."""
+        """Yield all tokens with their meanings, in order; a token that repeats an earlier text is quoted."""
 
     @cached_property
     def meanings(self) -> dict[str, M]:
-        """All tokens, and what they mean. Only actions that some rule takes are tokens."""
+        """The meaning of every token. Only the actions of rules are tokens."""
         tokens: dict[str, M] = _Meanings()
         for text, meaning in self.spelled():
             token = text
@@ -116,7 +116,7 @@ class RunCodec(OfMachine, DecoderCodec[TuringMachine], Generic[M]):
 
     @cached_property
     def meant(self) -> dict[object, str]:
-        """The same, of whatever means anything."""
+        """The same with keys of any type."""
         return dict(self.tokens.items())
 
     def stops(self, token: str) -> bool:
@@ -127,7 +127,7 @@ class RunCodec(OfMachine, DecoderCodec[TuringMachine], Generic[M]):
         return isinstance(self.meanings[token], Action)
 
     def spell(self, pieces: Iterable[Sequence[Action]]) -> Iterator[Sequence[str]]:
-        """The tokens of actions, piece by piece."""
+        """Yield the tokens of actions, chunk by chunk."""
         names: tuple[str, ...] = ()
         for piece in pieces:
             if isinstance(piece, Coded):
@@ -137,13 +137,13 @@ class RunCodec(OfMachine, DecoderCodec[TuringMachine], Generic[M]):
                 yield [self.meant[action] for action in piece]
 
     def outcome(self, word: Word, said: Sequence[str]) -> TuringOutcome:
-        """What a run's tokens (those after the prompt) say: the verdict and, by replaying the actions, the tapes."""
+        """Parse the tokens of a run (those after the prompt): the verdict and, by replaying the actions, the tapes."""
         return self.after(word, *steps_of(said, self.meanings))
 
     def after(
         self, word: Word, actions: Sequence[Action], verdict: Verdict | None, printed: Sequence[str] | None = None
     ) -> TuringOutcome:
-        """What a run came to; the output is what was printed, or else what the actions leave on the first tape."""
+        """Return the result of a run; its output is ``printed``, or else the contents of the first tape."""
         machine, word = self.machine, self.machine.word(word)
         left = replay(machine, word, actions).tapes[0].symbols if printed is None else printed
         return TuringOutcome(
@@ -156,7 +156,7 @@ class RunCodec(OfMachine, DecoderCodec[TuringMachine], Generic[M]):
         )
 
     def scene(self, word: Word, shown: Stretch) -> Scene:
-        """The tapes, and at every position the rule that applies next."""
+        """Return the tapes, and at every position the rule that applies next."""
         machine = self.machine
         taken = steps_of(shown.before, self.meanings)[0]
         announced = self.announces and not shown.before
@@ -177,7 +177,7 @@ class RunCodec(OfMachine, DecoderCodec[TuringMachine], Generic[M]):
         return Scene(self.lines, tuple(self._rules(now, shown, announced=announced)), picture=tapes)
 
     def _rules(self, now: Configuration, shown: Stretch, *, announced: bool) -> Iterator[int | None]:
-        """The number of the rule that applies after each token, once the run has begun."""
+        """Yield the index of the rule that applies after each token, once the run has begun."""
         machine, given = self.machine, len(shown.tokens) - shown.said
         number = {rule: index for index, rule in enumerate(machine.rules)}
         for place, token in enumerate(shown.tokens):
@@ -193,7 +193,7 @@ class RunCodec(OfMachine, DecoderCodec[TuringMachine], Generic[M]):
 
 @dataclass(frozen=True, kw_only=True)
 class TuringOutcome(Outcome):
-    """What a Turing machine's run came to, read off its tokens."""
+    """The result of a Turing machine's run, parsed from its tokens."""
 
     machine: TuringMachine
     actions: Sequence[Action]
@@ -204,13 +204,13 @@ class TuringOutcome(Outcome):
 
 
 def positions_of_run(codec: RunCodec[M], word: Word, max_steps: int) -> int:
-    """How many positions a run has with one token a step, what announces it and the verdict."""
+    """Return the number of positions of a run: the prompt, the announcement, one token per step and the verdict."""
     steps = execute(codec.machine, word, max_steps=max_steps).steps
     return len(codec.prompt(word).tokens) + codec.announces + steps + 1
 
 
 def steps_of(said: Sequence[str], meanings: Mapping[str, object]) -> tuple[Sequence[Action], Verdict | None]:
-    """The actions among the tokens of a run, and its verdict; other tokens are left out."""
+    """Return the actions among the tokens of a run, and its verdict; other tokens are ignored."""
     if isinstance(said, Codes):
         taken = said.chosen(lambda token: meaning if isinstance(meaning := meanings[token], Action) else None)
         return taken, verdict_in(meanings[said.names[code]] for code in said.used())
@@ -219,34 +219,34 @@ def steps_of(said: Sequence[str], meanings: Mapping[str, object]) -> tuple[Seque
 
 
 def verdict_in(meanings: Iterable[object]) -> Verdict | None:
-    """The verdict among what tokens mean, if there is one."""
+    """Return the first verdict among meanings, if any."""
     return next((meaning for meaning in meanings if isinstance(meaning, Verdict)), None)
 
 
 def actions_of(rules: Iterable[Rule], tape: Tape) -> Iterator[Action]:
-    """What rules do: under the "stay" convention a move L may also be held back."""
+    """Yield the actions of rules: under the "stay" convention, also with S instead of L."""
     for rule in rules:
         options = [["L", "S"] if move == "L" and tape is Tape.STAY else [move] for move in rule.move]
         yield from (Action(rule.next, rule.write, move) for move in product(*options))
 
 
 def verdict_tokens(verdicts: Iterable[Verdict]) -> Iterator[tuple[str, Verdict]]:
-    """How verdicts are spelled."""
+    """Yield the tokens of verdicts."""
     return ((VERDICTS[verdict], verdict) for verdict in verdicts)
 
 
 def action_tokens(actions: Iterable[Action]) -> Iterator[tuple[str, Action]]:
-    """How actions are spelled: the state, what is written, and how the heads move."""
+    """Yield the tokens of actions: state, written symbols and moves."""
     return ((f"({action.state},{' '.join(action.write)},{' '.join(action.move)})", action) for action in actions)
 
 
 def input_tokens(machine: TuringMachine) -> Iterator[tuple[str, Given]]:
-    """How input symbols are spelled: as they are."""
+    """Yield the tokens of input symbols: the symbols themselves."""
     return ((symbol, Given(symbol)) for symbol in machine.alphabet)
 
 
 def column_tokens(machine: TuringMachine, mark: str) -> Iterator[tuple[str, tuple[str, ...], tuple[bool, ...]]]:
-    """How a cell of every tape is spelled, with a mark at some of the symbols; and which symbols, and where."""
+    """Yield the tokens of columns (one cell of every tape), with a mark at some symbols; and the symbols and marks."""
     for symbols in product(machine.symbols, repeat=machine.tapes):
         for marked in product((False, True), repeat=machine.tapes):
             shown = (f"{symbol}{mark * here}" for symbol, here in zip(symbols, marked, strict=True))

@@ -1,1 +1,1 @@
-"""Every Turing machine in low precision: activations -1, 0 and 1."""
+"""Turing machines in low precision: activations -1, 0 and 1 (Brösamle and Eckstein)."""

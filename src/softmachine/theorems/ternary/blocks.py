@@ -1,4 +1,4 @@
-"""Blocks: POS, r tokens that spell a bit of every head's cell each, the least significant first, and EPOS."""
+"""Position blocks: POS, r tokens with one bit of every head's cell each, least significant first, and EPOS."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from softmachine.theorems.ternary.tokens import Mark
 
 @dataclass(frozen=True)
 class Block:
-    """What is read looking back from a token.
+    """Signals read from the preceding block.
 
     Args:
-        heads: For each tape the cell that a block spells, at its end; else none.
-        state: The state after the last step before a block, at its end; else none.
+        heads: For each tape the cell that a block encodes, at its end; else empty.
+        state: The state after the last step before a block, at its end; else empty.
         due: A bit: whether this is the r-th step since the prompt or the last block, and no summary is due.
-        complete: A bit: whether this token spells the last bit.
+        complete: A bit: whether this token encodes the last bit.
     """
 
     heads: list[Signal]
@@ -29,21 +29,20 @@ class Block:
 
 
 def read_block(words: Words, positions: Positions, full: Signal) -> Block:
-    """What a block spells, read at its end: the last token but d has bit r - d of every head's cell.
+    """Decode a block at its end: the token d positions back contains bit r - d of every head's cell.
 
-    On the way back, a step learns whether it is the r-th in a row, and a bit whether it is the r-th after POS.
+    The same heads detect at a step whether it is the r-th in a row, and at a bit whether it is the r-th after POS.
     """
     bits = words.codec.bits
     ends = words.flag("EPOS", Mark.END_POSITION)
     back = [positions.here, *_positions_back(positions, bits + 2)]
-    also_asked = {bits - 1: [words.runs], bits: [words.flag("POS", Mark.POSITION)]}
+    also_read = {bits - 1: [words.runs], bits: [words.flag("POS", Mark.POSITION)]}
     found = [
-        positions.fetched(f"{d} back", back[d], stack(words.spelled, *also_asked.get(d, [])))
-        for d in range(1, bits + 1)
+        positions.fetched(f"{d} back", back[d], stack(words.spelled, *also_read.get(d, []))) for d in range(1, bits + 1)
     ]
     least_first = found[::-1]
     heads = [stack(*(kept(words.name("spelled head", k), bit[k], ends) for bit in least_first)) for k in words.tapes]
-    # The last step before a block stands r + 2 tokens before its end.
+    # The last step before a block is r + 2 tokens before its end.
     state = kept("state before", positions.fetched("state before", back[bits + 2], words.state), ends)
     was_step, was_begin = found[bits - 2][-1], found[bits - 1][-1]
     due = relu("block is due", words.runs + was_step - 1 - full).known(BIT)
@@ -51,7 +50,7 @@ def read_block(words: Words, positions: Positions, full: Signal) -> Block:
 
 
 def _positions_back(positions: Positions, far: int) -> list[Signal]:
-    """I - 1, i - 2, …, i - far. Each is the last but one less 2, so that every layer finds two of them."""
+    """I - 1, i - 2, …, i - far. i - d is computed from i - (d - 2), so that every layer computes two of them."""
     back = [positions.previous, decreased("i - 2", positions.here, 1)]
     for d in range(3, far + 1):
         back.append(decreased(f"i - {d}", back[-2], 1))
@@ -61,7 +60,7 @@ def _positions_back(positions: Positions, far: int) -> list[Signal]:
 def bits_to_spell(words: Words, positions: Positions, head: list[Signal], pace: Signal) -> Signal:
     """At POS bit 0 of every head's cell; d tokens after it, bit d.
 
-    One pointer walks back to POS, as slowly as the search finds the bits of ``pace``: there is no hurry.
+    One pointer moves back to POS, one position per layer, in step with the binary search that computes ``pace``.
     """
     bits = words.codec.bits
     opens = words.flag("POS", Mark.POSITION)

@@ -1,4 +1,4 @@
-"""Cells: those that are counted off (step 1), those that the heads are on (step 3), and what is in them (step 4)."""
+"""Signals of cells: counted cells (step 1), cells of the heads (step 3), and contents of cells (step 4)."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from softmachine.theorems.ternary.tokens import Mark
 
 
 def beginnings(words: Words) -> list[Signal]:
-    """Where cells are counted from, the later the higher: the input, the output, and what is left of cell 0."""
+    """Flags of the tokens where counting of cells starts, in increasing priority: input, output, cells left of 0."""
     ranked = [words.flag("INP", Mark.INPUT), words.flag("verdict", Verdict)]
     return [*ranked, words.flag("LEFT", Mark.LEFT)] if words.codec.two_way else ranked
 
 
 def count_cells(words: Words, positions: Positions, beginnings: list[Signal]) -> tuple[Signal, Signal]:
-    """The cell that comes next where cells are told one after the other, else none; and whether that is to the left.
+    """The next cell where tokens list cells in order, else empty; and whether it is to the left of cell 0.
 
-    It is the number x of tokens since the counting began; to the left of cell 0, the cell -1 - x.
+    It is the number x of tokens since the counting started; to the left of cell 0, the cell -1 - x.
     """
     name, here = "counted from", positions.here
     read = stack(here, words.flag("LEFT", Mark.LEFT)) if words.codec.two_way else here
@@ -33,9 +33,9 @@ def count_cells(words: Words, positions: Positions, beginnings: list[Signal]) ->
 
 
 def follow_moves(words: Words, positions: Positions, known: list[Signal]) -> tuple[list[Signal], list[Signal]]:
-    """The heads' cells after every token, and the cells that the tokens wrote to: each its predecessor's head.
+    """The heads' cells after every token, and the cells that tokens wrote to: the head's cell after the previous token.
 
-    After t rounds the t-th token after the prompt or a block has its head. At most r steps and one POS follow.
+    After t rounds, the t-th token after the prompt or a block has its head's cell. At most r steps and one POS follow.
     """
     moving = words.flag("moves", Action, Mark.POSITION)
     right, left = ([words.move(k, letter) for k in words.tapes] for letter in "RL")
@@ -54,12 +54,12 @@ def follow_moves(words: Words, positions: Positions, known: list[Signal]) -> tup
 
 
 def last_writes(words: Words, positions: Positions, head: list[Signal], cell: list[Signal]) -> list[Signal]:
-    """For each tape the position of the latest token that wrote to the head's cell, 0 if none did.
+    """For each tape the position of the latest token that wrote to the head's cell, 0 if there is none.
 
-    Binary search: is there one whose position begins with the bits found so far and then a 1?
+    Binary search: whether there is one whose position begins with the bits found so far and then a 1.
     """
     sink = positions.sink
-    theirs = [positions.here[bit] + sink for bit in range(words.codec.bits)]  # none at position 0
+    theirs = [positions.here[bit] + sink for bit in range(words.codec.bits)]  # empty at position 0
     latest: list[list[Signal]] = [[] for _ in words.tapes]
     for bit in reversed(range(words.codec.bits)):
         for k in words.tapes:
@@ -71,11 +71,11 @@ def last_writes(words: Words, positions: Positions, head: list[Signal], cell: li
 
 @dataclass(frozen=True)
 class Read:
-    """What is in the cell that a head is on, or that is to be told next.
+    """The content of a head's cell, or of the next cell to be listed.
 
     Args:
         symbol: The symbol.
-        found: A bit: whether anything was ever written there.
+        found: A bit: whether the cell was ever written.
     """
 
     symbol: Signal
@@ -83,7 +83,7 @@ class Read:
 
 
 def read_symbols(words: Words, positions: Positions, latest: list[Signal]) -> list[Read]:
-    """What the latest tokens wrote; where there was none, position 0 says: a blank."""
-    asked = [stack(words.symbol(k), 1 - positions.sink) for k in words.tapes]
-    found = [positions.fetched(words.name("read", k), latest[k], asked[k]) for k in words.tapes]
+    """The symbols that the latest tokens wrote; if there is none, the blank of position 0."""
+    values = [stack(words.symbol(k), 1 - positions.sink) for k in words.tapes]
+    found = [positions.fetched(words.name("read", k), latest[k], values[k]) for k in words.tapes]
     return [Read(item[:-1], item[-1]) for item in found]

@@ -1,4 +1,4 @@
-"""What the ternary constructions cost, without summaries and with them; docs/low-precision.md has the paper's costs."""
+"""Cost of the ternary constructions, without and with summaries; docs/low-precision.md lists the paper's costs."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _HEADS = {
     "value width": largest(_BITS + _TWO_WAY, _STATE, _SYMBOL + 1, TAPES + 1),
 }
 
-PLAIN = Cost(
+PLAIN_COST = Cost(
     {"layers": _HALF + 2 * _BITS + 4, "layers with softmax": _HALF + 3 * _BITS + 7},
     {
         "heads per layer": TAPES + 1,
@@ -31,7 +31,7 @@ PLAIN = Cost(
     },
     also="about two tokens per step",
 )
-SUMMARY = Cost(
+SUMMARY_COST = Cost(
     {
         "layers": largest(_HALF + 1, 6) + 2 * _BITS + 3,
         "layers with softmax": largest(_HALF + 2, 9) + 3 * _BITS + 5,
@@ -42,5 +42,5 @@ SUMMARY = Cost(
         **_HEADS,
         "units per layer": _DENOISED_UNITS,
     },
-    also="about two tokens per step besides the summaries",
+    also="about two tokens per step, plus summaries",
 )

@@ -1,4 +1,4 @@
-"""What is known of a position before any layer: what its token says, as bits and registers, and its number."""
+"""Embedding signals: the contents of the token and the position, as bits and registers."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from softmachine.theorems.shared.turing_tokens import Given
 from softmachine.theorems.ternary.tokens import Bits, Cell, Mark, Meaning, Output, State, TernaryCodec
 
 MOVES = {"L": (-1, -1), "S": (1, -1), "R": (1, 1)}
-"""The codes of moves in what is to be emitted."""
+"""The codes of moves in an emitted action."""
 
 
 @dataclass(frozen=True)
 class Positions:
-    """The numbers of positions, as registers, and what heads retrieve from them.
+    """Positions as registers, and attention by position.
 
     Args:
         here: i.
         previous: i - 1.
-        sink: A bit: whether this is position 0, where heads look that find nothing.
-        denoised: Whether what heads retrieve is rounded.
+        sink: A bit: whether this is position 0, the attention sink of heads without a match.
+        denoised: Whether the outputs of heads are rounded.
     """
 
     here: Signal
@@ -36,25 +36,25 @@ class Positions:
 
     @staticmethod
     def of(bits: int, *, denoised: bool) -> Positions:
-        """Positions of so many bits."""
+        """Create position registers of ``bits`` bits."""
         here = place(bits)
         sink = named("position 0", is_place_zero("position 0", here))
         return Positions(here, decreased("i - 1", here), sink, denoised)
 
     def retrieved(self, name: str, found: Signal) -> Signal:
-        """What a head has retrieved: as it is, or rounded."""
+        """The output of a head: unchanged, or rounded."""
         return snapped(name, found) if self.denoised else found
 
     def fetched(self, name: str, address: Signal, read: Signal) -> Signal:
-        """What ``read`` is at the position that a register names."""
+        """The value of ``read`` at the position in a register."""
         return self.retrieved(name, fetch(name, address, self.here, read))
 
 
 class Words:
-    """Bits and registers that are looked up from the token.
+    """Bits and registers looked up from the token.
 
     Args:
-        codec: The tokens.
+        codec: The codec, which defines the tokens.
     """
 
     def __init__(self, codec: TernaryCodec) -> None:
@@ -90,7 +90,7 @@ class Words:
 
     @cached_property
     def state(self) -> Signal:
-        """The state after a step, and at the start."""
+        """The state after a step, and the start state at the beginning of the run."""
 
         def of(meaning: Meaning) -> Sequence[int] | None:
             if isinstance(meaning, Action):
@@ -101,15 +101,15 @@ class Words:
 
     @cached_property
     def told_state(self) -> Signal:
-        """The state that a summary tells."""
+        """The state in a summary."""
 
         def of(meaning: Meaning) -> Sequence[int] | None:
             return self.state_code[meaning.state] if isinstance(meaning, State) else None
 
-        return self.register("told state", len(self.start), of)
+        return self.register("summary state", len(self.start), of)
 
     def symbol(self, tape: int) -> Signal:
-        """The symbol that stands in the cell after this token; at position 0 the blank, for cells never written."""
+        """The symbol in the cell after this token; at position 0 the blank, for cells never written."""
 
         def of(meaning: Meaning) -> Sequence[int] | None:
             match meaning:
@@ -131,12 +131,12 @@ class Words:
         return self.vocabulary.bit(name, lambda m: isinstance(m, Action) and m.move[tape] == letter)
 
     def head_here(self, tape: int) -> Signal:
-        """A bit: whether a summary says that the head is on this cell."""
+        """A bit: whether, in a summary, the head is on this cell."""
         return self.vocabulary.bit(self.name("head on", tape), lambda m: isinstance(m, Cell) and m.heads[tape])
 
     @cached_property
     def spelled(self) -> Signal:
-        """One bit of each head's cell, as ±1, at the tokens that spell cells."""
+        """One bit of each head's cell, as ±1, at the tokens of a position block."""
         return self.register("spelled", len(self.tapes), lambda m: m.signs if isinstance(m, Bits) else None)
 
     @cached_property
@@ -146,22 +146,22 @@ class Words:
         return self.register("start cell", bits, lambda m: code(0, bits) if m is Mark.BEGIN else None)
 
     def writes(self, tape: int) -> Signal:
-        """A bit: whether the token says what is in a cell of the tape."""
+        """A bit: whether the token determines the content of a cell of the tape."""
         return self.flag(self.name("writes", tape), Action, Cell, *([Given] if tape == 0 else []))
 
     @cached_property
     def counts(self) -> Signal:
-        """A bit: whether cells are counted off from here: the input, the output, and summaries."""
+        """A bit: whether the token is followed by consecutive cells: in the input, the output, and summaries."""
         return self.flag("counts", Mark.INPUT, Given, Verdict, Output, Mark.LEFT, State, Cell)
 
     def action_code(self, action: Action) -> tuple[int, ...]:
-        """What is to be emitted for an action."""
+        """Return the code of an action."""
         writes = (sign for symbol in action.write for sign in self.symbol_code[symbol])
         moves = (sign for move in action.move for sign in MOVES[move])
         return (*self.state_code[action.state], *writes, *moves)
 
     def cell_code(self, cell: Cell) -> tuple[int, ...]:
-        """What is to be emitted for a column of a summary."""
+        """Return the code of a column of a summary."""
         columns = zip(cell.symbols, cell.heads, strict=True)
         return tuple(sign for symbol, here in columns for sign in (*self.symbol_code[symbol], 2 * here - 1))
 

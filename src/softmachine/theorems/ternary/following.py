@@ -1,4 +1,4 @@
-"""What may come next (step 5): for each token, how well it agrees with what is to be emitted. The best wins by 1."""
+"""Logits of the next token (step 5): the agreement of each token's code with the code to emit. Margin: 1."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from softmachine.theorems.ternary.tokens import Bits, Ending, Mark, Meaning, Out
 
 
 def transition(words: Words, state: Signal, read: list[Read], at_end: list[Signal]) -> tuple[Signal, Signal]:
-    """A bit, whether a rule applies, and the code of the action that it takes, else none: one unit a rule."""
+    """A bit, whether a rule applies, and the code of its action, else empty: one unit per rule."""
     machine = words.machine
     situation = stack(state, *(item.symbol for item in read))
     width = len(words.action_code(words.codec.actions[0])) if machine.rules else 1
@@ -34,7 +34,7 @@ def transition(words: Words, state: Signal, read: list[Read], at_end: list[Signa
 
 
 def action_logits(words: Words, action: Signal, at_end: list[Signal], goes_on: Signal) -> dict[Meaning, Signal]:
-    """The action, where the run goes on; L = (-1, -1) becomes S = (1, -1) at an end where the head stays."""
+    """The logits of actions, where the run continues; at a left end, L = (-1, -1) becomes S = (1, -1)."""
     whole = kept("next", action, goes_on)
     parts = [whole[k] for k in range(len(whole))]
     if words.machine.tape is Tape.STAY and words.machine.rules:
@@ -47,7 +47,7 @@ def action_logits(words: Words, action: Signal, at_end: list[Signal], goes_on: S
 
 
 def verdict_logits(words: Words, state: Signal, fires: Signal) -> dict[Meaning, Signal]:
-    """For each verdict, whether the machine has stopped in one of its states."""
+    """The logits of verdicts: whether the machine has stopped in one of their states."""
     machine = words.machine
     active = words.flag("decides", Action, Mark.BEGIN, Mark.END_POSITION, Mark.END_SUMMARY)
     stopped = named("no rule applies", (active - fires).known(BIT))
@@ -63,7 +63,7 @@ def verdict_logits(words: Words, state: Signal, fires: Signal) -> dict[Meaning, 
 
 
 def block_logits(words: Words, block: Block, spelled: Signal, fires: Signal) -> dict[Meaning, Signal]:
-    """POS after the r-th step, if another one follows; the bits of the heads' cells; EPOS."""
+    """The logits of blocks: POS after the r-th step, if another one follows; the bits of the heads' cells; EPOS."""
     bits = (meaning for meaning in words.codec.meanings.values() if isinstance(meaning, Bits))
     return {
         Mark.POSITION: all_of("block begins", block.due, fires),
@@ -73,7 +73,7 @@ def block_logits(words: Words, block: Block, spelled: Signal, fires: Signal) -> 
 
 
 def output_logits(words: Words, phase: Phase | None, read: Read, left: Signal) -> dict[Meaning, Signal]:
-    """After the verdict the symbols of the first tape, LEFT where there is no more to the right, and END."""
+    """The logits after the verdict: the symbols of the first tape, LEFT after the last one to the right, and END."""
     printing = words.flag("prints", Verdict, Output, *([] if phase else [Mark.LEFT]))
     if phase and words.codec.two_way:
         turned = all_of("left of the output", words.flag("LEFT", Mark.LEFT), phase.ended)

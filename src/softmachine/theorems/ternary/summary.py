@@ -1,4 +1,4 @@
-"""What a summarising decoder has more: it reads summaries, knows when to write one, and writes it."""
+"""Signals of the summarising decoder: parsing a summary, deciding when to write one, and writing it."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from softmachine.theorems.ternary.tokens import Cell, Mark, Meaning, State
 
 @dataclass(frozen=True)
 class Phase:
-    """Whether a token belongs to the prompt or to the run: both may have a summary.
+    """Whether a token belongs to the prompt or to the run: both may contain a summary.
 
     Args:
         prompt_ends: A bit: whether the prompt ends with this token.
         late: A bit: whether the prompt has ended.
         told_early: A bit: whether this token is the state in the prompt.
-        told_late: A bit: whether it is the state in the summary that the run ends with.
+        told_late: A bit: whether this token is the state in the summary at the end of the run.
         ended: A bit: whether the machine has stopped.
     """
 
@@ -33,24 +33,24 @@ class Phase:
 
 
 def phase_of(words: Words, positions: Positions) -> Phase:
-    """Where in its segment every token stands."""
+    """Compute the phase of every token."""
 
     def seen(name: str, where: Signal) -> Signal:
         return positions.retrieved(name, exists(name, where))
 
-    prompt_ends, told = words.flag("prompt ends", Mark.BEGIN, Mark.END_SUMMARY), words.flag("told", State)
+    prompt_ends, state = words.flag("prompt ends", Mark.BEGIN, Mark.END_SUMMARY), words.flag("is summary state", State)
     late = seen("in the run", prompt_ends)
     return Phase(
         prompt_ends,
         late,
-        told_early=relu("told in the prompt", told - late).known(BIT),
-        told_late=all_of("told in the run", told, late),
+        told_early=relu("state in the prompt", state - late).known(BIT),
+        told_late=all_of("state in the run", state, late),
         ended=seen("verdict is given", words.flag("verdict", Verdict)),
     )
 
 
 def beginnings(words: Words, positions: Positions, phase: Phase) -> list[Signal]:
-    """Where cells are counted from, the later the higher: the input, the prompt's cells, the output or summary."""
+    """Flags of the tokens where counting of cells starts, in increasing priority: input, prompt, output or summary."""
     told_late = (words.flag("verdict", Verdict) + phase.told_late).known(BIT)
     if not words.codec.two_way:
         return [positions.sink, phase.told_early, told_late]
@@ -61,7 +61,7 @@ def beginnings(words: Words, positions: Positions, phase: Phase) -> list[Signal]
 
 
 def told_at_the_end(words: Words, positions: Positions, phase: Phase, counted: Signal) -> tuple[list[Signal], Signal]:
-    """The cells of the heads and the state, at the end of a prompt that is a summary; else none."""
+    """The cells of the heads and the state, at the end of a prompt that is a summary; else empty."""
     ends = words.flag("ESUMM", Mark.END_SUMMARY)
 
     def at_end(name: str, where: Signal, read: Signal) -> Signal:
@@ -71,14 +71,14 @@ def told_at_the_end(words: Words, positions: Positions, phase: Phase, counted: S
     heads = []
     for k in words.tapes:
         here = relu(words.name("head in the prompt", k), words.head_here(k) - phase.late).known(BIT)
-        heads.append(at_end(words.name("head told", k), here, own))
-    return heads, at_end("state told", phase.told_early, words.told_state)
+        heads.append(at_end(words.name("head in the summary", k), here, own))
+    return heads, at_end("state in the summary", phase.told_early, words.told_state)
 
 
 def is_full(positions: Positions, phase: Phase) -> Signal:
     """A bit: whether the run is at least three times as long as the position P of the prompt's end.
 
-    The token at position 4P finds that out (its bits are those of P, two higher), and all later ones see it.
+    The token at position 4P detects it (its bits are those of P, shifted by two), and all later ones attend to it.
     """
     here, highest = positions.here, len(positions.here) - 2
     name = "end of the prompt"
@@ -92,7 +92,7 @@ def is_full(positions: Positions, phase: Phase) -> Signal:
 
 
 def last_step(words: Words, positions: Positions, state: Signal, head: list[Signal]) -> tuple[list[Signal], Signal]:
-    """Whether each head is on the cell that comes next in a summary; and at the SUMM of the run, the last state."""
+    """Whether each head is on the next cell of a summary; and at the SUMM of the run, the last state."""
     closing = relu("summary begins", words.flag("SUMM", Mark.SUMMARY) - positions.sink).known(BIT)
 
     def before(name: str, what: str, read: Signal) -> Signal:
@@ -103,13 +103,13 @@ def last_step(words: Words, positions: Positions, state: Signal, head: list[Sign
         last = before(words.name("last head", k), words.name("last head", k), head[k])
         name = words.name("head on the next cell", k)
         heads.append(positions.retrieved(name, occurs(name, head[k], last, positions.sink)))
-    return heads, before("state to tell", "last state", state)
+    return heads, before("state to write", "last state", state)
 
 
 def summary_logits(
     words: Words, phase: Phase, read: list[Read], on_next: list[Signal], state: Signal, left: Signal
 ) -> dict[Meaning, Signal]:
-    """While a summary is written, what comes next: the state, a column, LEFT or ESUMM."""
+    """The logits while a summary is written: the state, a column, LEFT or ESUMM."""
     two_way = words.codec.two_way
     writing = phase.told_late + all_of("column in the run", words.flag("column", Cell), phase.late)
     if two_way:
@@ -121,7 +121,7 @@ def summary_logits(
     more = (writing - missing).known(BIT)
     parts = []
     for k in words.tapes:
-        on = relu(words.name("head to tell", k), here[k] + more - 1)
+        on = relu(words.name("head to write", k), here[k] + more - 1)
         parts += [kept(words.name("column", k), read[k].symbol, more), (2 * on - more).known(SIGN)]
     column = named("column to write", stack(*parts).known(SIGN))
 

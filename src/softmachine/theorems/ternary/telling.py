@@ -1,4 +1,4 @@
-"""A walk through one token of the ternary constructions, and what their heads saw: tokens back, and who wrote last."""
+"""Explanations of the heads of the ternary constructions: preceding tokens, and the latest writes."""
 
 from __future__ import annotations
 
@@ -14,45 +14,45 @@ _BIT = re.compile(r"last write, bit (\d+)( \d+)?")
 GUIDE = (
     Guide(
         "Which cell comes next?",
-        "Step 1. Input, output and summaries tell cells one after the other. How many tokens have gone by since they "
-        "began is a difference of two positions, in registers of r bits, ±1 each.",
+        "Step 1. Input, output and summaries list cells in order. The number of tokens since the first one is a "
+        "difference of two positions, in registers of r bits, ±1 each.",
         ("counted from", "counted…"),
     ),
     Guide(
-        "What did the last block spell?",
-        "Step 2. After every r steps the decoder spells the cells of its heads in binary. At the end of such a block, "
-        "one head for each token back fetches its bit: the address i - d, matched bit by bit.",
+        "Which cells does the last block encode?",
+        "Step 2. After every r steps the decoder writes the cells of its heads in binary. At the end of such a block, "
+        "one head for each distance d fetches a bit from position i - d, an address matched bit by bit.",
         ("1 back", "2 back", "3 back", "spelled head…", "state before"),
     ),
     Guide(
         "Where are the heads now?",
-        "Step 3. Every layer adds the move of one more token to the cell that its predecessor knows, so that after "
-        "r + 1 layers all tokens since the block know theirs.",
+        "Step 3. In every layer a token adds its move to the cell of its predecessor, so that after r + 1 layers all "
+        "tokens since the block have the correct cells.",
         ("head before…", "head…", "cell…"),
     ),
     Guide(
-        "Who wrote there last?",
+        "Which token wrote there last?",
         "Step 4. Binary search: is there a token that wrote to this cell, whose position begins with the bits found so "
-        "far and then a 1? One bit of its position a layer; the best score exceeds the next by 1 at every length.",
+        "far and then a 1? One bit of the position per layer; the best score exceeds the next by 1 at every length.",
         ("last write, bit …", "read"),
     ),
     Guide(
-        "What now?",
-        "Step 5. One unit a rule gives the code of the action, in signs, and the token that agrees with it in all of "
-        "them wins by 1; or a block, a verdict, the output comes next.",
+        "Which token comes next?",
+        "Step 5. One unit per rule gives the code of the action, in signs; the token whose code agrees in all of them "
+        "has the largest logit, by 1. Otherwise a block, a verdict or the output comes next.",
         ("next…", "bit 1 to spell"),
     ),
 )
 SUMMARY = Guide(
-    "Is it time for a summary?",
-    "Step 6. When the run is three times as long as its prompt, the decoder writes the configuration, and goes on from "
-    "that alone: the context grows with the space, not with the time.",
-    ("full", "own cell", "head told", "state told", "last head"),
+    "Is a summary due?",
+    "Step 6. When the run is three times as long as its prompt, the decoder writes the configuration, and resumes from "
+    "it alone: the context grows with the space, not with the time.",
+    ("full", "own cell", "head in the summary", "state in the summary", "last head"),
 )
 
 
 def tell(codec: TernaryCodec, sight: Sight) -> str | None:
-    """What a head of the construction found out; None of one that it has no words for."""
+    """Explain an observation of a head; None if there is no explanation."""
     if len(sight.chosen) != 1:
         return None
     position = sight.chosen[0]
@@ -69,5 +69,5 @@ def tell(codec: TernaryCodec, sight: Sight) -> str | None:
         some = "some token that wrote" if float(value) > 0.5 else "no token that wrote"
         return f"{some} to this cell{tape} has the bits found so far and then bit {found[1]} = 1"
     if sight.name == "read" and codec.machine.tapes == 1:
-        return f"the latest that wrote to this cell is {there}" if position else "nobody wrote to this cell"
+        return f"the latest that wrote to this cell is {there}" if position else "no token wrote to this cell"
     return f"cells are counted from {there}" if sight.name == "counted from" else None

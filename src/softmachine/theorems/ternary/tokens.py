@@ -1,13 +1,13 @@
-"""The tokens of the ternary constructions: a step is an action, and now and then the heads' positions are spelled.
+"""Codec of the ternary constructions: one action per step, and blocks with the heads' positions in binary.
 
-A run is ``INP`` word ``EINP``, then actions. After every r-th action since the prompt or the last such block comes
-``POS``, r tokens that give a bit of each head's cell, the least significant first, and ``EPOS``. Where no rule applies,
-a verdict follows, then the first tape from cell 0 to the right as far as anything was written, ``LEFT`` and the cells
--1, -2, … if the tape goes on there, and ``END``.
+A run is ``INP`` word ``EINP``, then actions. Every r-th action since the prompt or the last such block is followed by
+``POS``, r tokens with one bit of each head's cell each, least significant first, and ``EPOS``. If no rule applies, a
+verdict follows, then the first tape from cell 0 to the rightmost written cell, ``LEFT`` and the cells -1, -2, … if the
+tape is two-way, and ``END``.
 
-A summarising decoder also writes, after an action, as soon as the run is three times as long as the position P of the
-prompt's end: ``SUMM``, the state, every cell in use from 0 to the right (all tapes in one token, and which heads are
-there), ``LEFT`` and the cells to the left, ``ESUMM``. That is the prompt of the next segment.
+A summarising decoder also writes a summary after an action, as soon as the run is three times as long as the position P
+of the prompt's end: ``SUMM``, the state, every cell in use from 0 to the right (all tapes in one token, with the heads
+on it), ``LEFT`` and the cells to the left, ``ESUMM``. It is the prompt of the next segment.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ MOST_BITS = 24
 
 
 class Mark(StrEnum):
-    """Tokens that say what comes next."""
+    """Marker tokens."""
 
     INPUT = "INP"
     BEGIN = "EINP"
@@ -63,7 +63,7 @@ class Bits:
 
 @dataclass(frozen=True)
 class Output:
-    """A cell of the first tape, at the end."""
+    """A cell of the first tape, in the output."""
 
     symbol: str
 
@@ -87,12 +87,12 @@ Meaning = Mark | Given | Action | Bits | Verdict | Output | State | Cell
 
 
 class Ending(StrEnum):
-    """Up to where the output is printed."""
+    """Where the printed output ends."""
 
     CELLS = "cells"
-    """As far as anything was written: nothing is lost if blanks are in between."""
+    """At the last written cell, so that symbols after blanks are included."""
     WORD = "word"
-    """Up to the first blank, as in the paper: for machines with a left end that leave a word without blanks."""
+    """At the first blank, as in the paper: for machines with a left end whose output has no blanks."""
 
 
 @dataclass(frozen=True)
@@ -102,8 +102,8 @@ class TernaryCodec(RunCodec[Meaning], SegmentedCodec[TuringMachine]):
     Args:
         source: The machine.
         bits: r; a context has at most 2^r tokens.
-        summarises: Whether the decoder writes summaries and goes on from them.
-        ending: Up to where the output is printed.
+        summarises: Whether the decoder writes summaries and resumes from them.
+        ending: Where the printed output ends.
     """
 
     bits: int = LEAST_BITS
@@ -113,29 +113,27 @@ class TernaryCodec(RunCodec[Meaning], SegmentedCodec[TuringMachine]):
     def __post_init__(self) -> None:
         if not LEAST_BITS <= self.bits <= MOST_BITS:
             raise ConstructionError(
-                f"contexts of 2^{self.bits} positions are not possible",
-                hint=f"those of 2^{LEAST_BITS} to 2^{MOST_BITS} (that is {2**MOST_BITS:,}) are",
+                f"contexts of 2^{self.bits} positions are not supported",
+                hint=f"choose 2^{LEAST_BITS} to 2^{MOST_BITS} ({2**MOST_BITS:,})",
             )
         if self.ending is Ending.WORD and self.two_way:
-            raise ConstructionError("a tape without a left end has no first cell to print up to the first blank")
+            raise ConstructionError("printing up to the first blank requires a tape with a left end")
         machine = self.machine
         if (2 * len(machine.symbols)) ** machine.tapes > MOST_TOKENS:
-            raise ConstructionError(
-                f"{machine.name!r} has too many tapes or symbols: a token for every column is needed"
-            )
+            raise ConstructionError(f"{machine.name!r} has too many tapes or symbols: each possible column is a token")
 
     @property
     def two_way(self) -> bool:
-        """Whether the tapes go on to the left of cell 0."""
+        """Whether the tapes extend to the left of cell 0."""
         return self.machine.tape is Tape.TWO_WAY
 
     @property
     def context(self) -> int:
-        """The most tokens of a context: positions have r bits."""
+        """The maximal number of tokens of a context: 2^r."""
         return 1 << self.bits
 
     def spelled(self) -> Iterator[tuple[str, Meaning]]:
-        """Marks, verdicts, actions, input symbols, bits of cells, output symbols; and what summaries are made of."""
+        """Yield markers, verdicts, actions, input symbols, bits of cells, output symbols, and tokens of summaries."""
         machine = self.machine
         marks = [Mark.INPUT, Mark.BEGIN, Mark.POSITION, Mark.END_POSITION, Mark.END]
         marks += [Mark.LEFT] if self.two_way else []
@@ -158,7 +156,7 @@ class TernaryCodec(RunCodec[Meaning], SegmentedCodec[TuringMachine]):
         return self.meanings[token] is Mark.END
 
     def token_limit(self, max_steps: int) -> int:
-        """So many tokens have so many steps at most, with the positions between them; summaries not counted."""
+        """Return the maximal number of tokens of ``max_steps`` steps and the blocks between them, without summaries."""
         return max_steps + max(max_steps - 1, 0) // self.bits * (self.bits + 2)
 
     def segment_ends(self, token: str) -> bool:
@@ -169,20 +167,20 @@ class TernaryCodec(RunCodec[Meaning], SegmentedCodec[TuringMachine]):
 
     def expected_segments(self, word: Word, max_steps: int) -> Iterator[tuple[Prompt, tuple[str, ...]]]:
         for segment in segments(self, word, max_steps):
-            prompt, said = (tuple(self.tokens[item] for item in part) for part in (segment.prompt, segment.said))
-            yield Prompt(prompt), said
+            prompt, output = (tuple(self.tokens[item] for item in part) for part in (segment.prompt, segment.said))
+            yield Prompt(prompt), output
 
     def fits(self, word: Word, length: int, max_steps: int) -> bool:
         return super().fits(word, length, max_steps if self.summarises else min(max_steps, length))
 
     def outcome(self, word: Word, said: Sequence[str]) -> TuringOutcome:
-        """What a run's tokens (those after the prompt) say; the output is what was printed, if it was."""
+        """Parse the tokens of a run (those after the prompt); the output is the printed one, if complete."""
         ended = len(said) > 0 and self.stops(said[-1])
         return self.after(word, *steps_of(said, self.meanings), self._printed(said) if ended else None)
 
     def _printed(self, said: Sequence[str]) -> Sequence[str]:
-        """The output as it was printed, from left to right, without the blanks at its ends."""
-        last = said[-min(len(said), 2 * self.context) :]  # what is printed fits into a context
+        """Return the printed output, from left to right, without leading and trailing blanks."""
+        last = said[-min(len(said), 2 * self.context) :]  # the printed output fits into one context
         meanings = [self.meanings[token] for token in last]
         start = max((k for k, meaning in enumerate(meanings) if isinstance(meaning, Verdict)), default=0)
         end = meanings.index(Mark.LEFT, start) if Mark.LEFT in meanings[start:] else len(meanings)
@@ -195,41 +193,41 @@ class TernaryCodec(RunCodec[Meaning], SegmentedCodec[TuringMachine]):
 
 @dataclass(frozen=True)
 class Segment:
-    """One context: the prompt, and what the decoder says."""
+    """One context: the prompt, and the output of the decoder."""
 
     prompt: tuple[Meaning, ...]
     said: tuple[Meaning, ...]
 
 
 def segments(codec: TernaryCodec, word: Word, max_steps: int) -> Iterator[Segment]:
-    """The contexts of a run, up to a step limit; the last one ends with END if the machine stops by then.
+    """Yield the contexts of a run, up to a step limit; the last one ends with END if the machine stops before it.
 
-    From the reference interpreter, and written to be obviously right: the networks are held to it.
+    Uses the reference interpreter, and is written for clarity: it defines the correct output of the decoder.
     """
     machine, symbols = codec.machine, codec.machine.word(word)
     now = Configuration.initial(machine, symbols)
-    used = [(0, len(symbols))] + [(0, 0)] * (machine.tapes - 1)  # of each tape, from where to where
+    used = [(0, len(symbols))] + [(0, 0)] * (machine.tapes - 1)  # the interval of used cells of each tape
     prompt: tuple[Meaning, ...] = (Mark.INPUT, *map(Given, symbols), Mark.BEGIN)
-    said: list[Meaning] = []
-    since = 0  # the prompt or the last block
+    output: list[Meaning] = []
+    since = 0  # steps since the prompt or the last block
     while isinstance(action := step(machine, now), Action):
-        if since and codec.summarises and len(said) >= 3 * (len(prompt) - 1):
+        if since and codec.summarises and len(output) >= 3 * (len(prompt) - 1):
             low = min([low for low, _ in used] + now.heads)
             high = max([high for _, high in used] + [head + 1 for head in now.heads])
             summary = tuple(_summary(codec, now, low, high))
-            yield Segment(prompt, (*said, *summary))
-            prompt, said, since, used = summary, [], 0, [(low, high)] * machine.tapes
+            yield Segment(prompt, (*output, *summary))
+            prompt, output, since, used = summary, [], 0, [(low, high)] * machine.tapes
         if since == codec.bits:
-            said += _positions(codec, now)
+            output += _positions(codec, now)
             since = 0
         if now.steps >= max_steps:
-            yield Segment(prompt, tuple(said))
+            yield Segment(prompt, tuple(output))
             return
         used = [(min(low, head), max(high, head + 1)) for (low, high), head in zip(used, now.heads, strict=True)]
         now.apply(action)
-        said.append(action)
+        output.append(action)
         since += 1
-    yield Segment(prompt, (*said, machine.verdict(now.state), *_output(codec, now, *used[0]), Mark.END))
+    yield Segment(prompt, (*output, machine.verdict(now.state), *_output(codec, now, *used[0]), Mark.END))
 
 
 def _positions(codec: TernaryCodec, now: Configuration) -> Iterator[Meaning]:

@@ -1,1 +1,1 @@
-"""One looped transformer that reads any circuit with thresholds as tokens."""
+"""Evaluation of threshold circuits by one looped transformer that reads them as tokens."""

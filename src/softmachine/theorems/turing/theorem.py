@@ -1,10 +1,10 @@
-"""Turing machines by counting alone: as counter machines, as C-RASP with chain of thought, as softmax decoders.
+"""Turing machines by counting: as counter machines, as C-RASP with chain of thought, as softmax decoders.
 
-Theorem 3.3 of "Softmax Transformers are Turing-Complete", for words a₁* … aₘ*, whose letters can be counted; and
-Theorem 4.3, for all words: they are first written as numbers, which are lengths that the relation R reads. Attention is
-uniform but for that relation, and there are no position features. The price is time: a step of the Turing machine
-takes as many tokens as counters take to be multiplied and divided, and the numbers of the relative encoding grow as
-2^|w|.
+Theorem 3.3 of "Softmax Transformers are Turing-Complete", for words in a₁* … aₘ*, which their symbol counts determine;
+and Theorem 4.3 of that paper, for all words: they are first encoded as numbers, which are lengths that the relation R
+reads. Attention is uniform except for that relation, and there are no position features. The cost is time: a step of
+the Turing machine takes as many tokens as multiplying and dividing counters, and the numbers of the relative encoding
+grow as 2^|w|.
 
 Needs and costs: see :mod:`softmachine.theorems.crasp`; the reductions are in
 :mod:`softmachine.languages.crasp.from_turing`.
@@ -25,7 +25,7 @@ from softmachine.theorems.turing.tokens import CountingCodec
 
 
 def signals(codec: CountingCodec, attention: str) -> Program:
-    """The signals of the C-RASP program that does what the machine does."""
+    """Build the decoder of the C-RASP program that simulates the machine."""
     return of_program(codec.program, Sign.HEAVISIDE, attention, None)
 
 
@@ -42,26 +42,26 @@ _theorem = partial(
 THEOREMS = (
     _theorem(
         "turing-counter",
-        "Theorem 3.3: a Turing machine as a counter machine, as C-RASP with chain of thought; letters in order",
+        "Turing machines on sorted words, as counter machines in C-RASP with chain of thought",
         "Softmax Transformers are Turing-Complete, Theorem 3.3",
         codec=lambda machine, _: CountingCodec(machine),
         steps=(
-            "The halves of the tape to the left and to the right of the head are numbers, held in counters.",
+            "The halves of the tape to the left and to the right of the head are numbers, stored in counters.",
             "A step of the machine multiplies one of them and divides the other: loops of a counter machine.",
-            "The input has its letters in order, so that its counts tell it.",
-            "The counter machine is C-RASP with chain of thought (Lemma 3.5), and that a decoder (Proposition 2.1).",
+            "The symbols of the input are sorted, so that their counts determine it.",
+            "The counter machine becomes C-RASP with chain of thought (Lemma 3.5 of the same paper), and a decoder.",
         ),
         rank=8,
     ),
     _theorem(
         "turing-relative",
-        "Theorem 4.3: the same for every word, which the relative encoding writes as numbers; for very short words",
+        "Turing machines on all words, encoded as numbers of size 2^|w|, as counter machines in C-RASP",
         "Softmax Transformers are Turing-Complete, Theorem 4.3",
         codec=lambda machine, _: CountingCodec(machine, relative=True),
         steps=(
-            "The relation R lets a position count those positions whose distance spells a bit of the word.",
-            "So the word is written as a number, in unary, by a chain of thought of its own.",
-            "From there on it is Theorem 3.3.",
+            "The relation R lets a position count the positions whose distance encodes a bit of the word.",
+            "So a first chain of thought encodes the word as a number, in unary.",
+            "The rest is the theorem for sorted words.",
         ),
         rank=9,
     ),

@@ -1,4 +1,4 @@
-"""The tokens of Turing machines by counting: the word, and the chain of thought of a counter machine."""
+"""Codec of Turing machines by counting: the word, and the chain of thought of a counter machine."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from softmachine.languages.crasp import ACCEPT, REJECT, Program
+from softmachine.languages.crasp import ACCEPT, REJECT
+from softmachine.languages.crasp import Program as CraspProgram
 from softmachine.languages.crasp.from_turing import bounded_program, turing_program
 from softmachine.languages.crasp.incremental import VERDICTS
 from softmachine.languages.scene import Scene, Stretch
@@ -21,17 +22,17 @@ from softmachine.theorems.shared.turing_tokens import OfMachine
 
 @dataclass(frozen=True)
 class CountingCodec(OfMachine, DecoderCodec[TuringMachine]):
-    """A start token, the word, and the chain of thought of a counter machine that does what the Turing machine does.
+    """A start token, the word, and the chain of thought of a counter machine that simulates the Turing machine.
 
     Args:
         source: The Turing machine.
-        relative: Whether every word is an input, by the relative encoding; else those with their letters in order.
+        relative: Whether all words are inputs, by the relative encoding; else only words with sorted symbols.
     """
 
     relative: bool = False
 
     @cached_property
-    def program(self) -> Program:
+    def program(self) -> CraspProgram:
         """The machine as C-RASP with chain of thought."""
         return turing_program(self.machine) if self.relative else bounded_program(self.machine)
 
@@ -40,7 +41,7 @@ class CountingCodec(OfMachine, DecoderCodec[TuringMachine]):
         return CraspCodec(self.program)
 
     def words(self, length: int, start: int = 0) -> Iterable[tuple[str, ...]]:
-        """Those with their letters in order, if no others can be told."""
+        """Return the words with sorted symbols, if only these are inputs."""
         return super().words(length, start) if self.relative else ordered_words_from(self.alphabet, length, start)
 
     def word_count(self, length: int) -> int:
@@ -59,13 +60,15 @@ class CountingCodec(OfMachine, DecoderCodec[TuringMachine]):
         """The start token and the word.
 
         Raises:
-            InputError: If letters are not in order, and only such words can be counted.
+            InputError: If the symbols are not sorted, and only sorted words are inputs.
         """
         symbols = self.machine.word(word)
         if not self.has_word(symbols):
             raise InputError(
-                f"the letters of {self.machine.spell(symbols)!r} are not in the order {' '.join(self.alphabet)}",
-                hint=Remedy("only such words can be told by their counts; for others: {}", theorem="turing-relative"),
+                f"the symbols of {self.machine.spell(symbols)!r} are not in the order {' '.join(self.alphabet)}",
+                hint=Remedy(
+                    "only sorted words are determined by their counts; for others: {}", theorem="turing-relative"
+                ),
             )
         return self._thought.prompt(symbols)
 
@@ -73,26 +76,26 @@ class CountingCodec(OfMachine, DecoderCodec[TuringMachine]):
         return self._thought.stops(token)
 
     def expected(self, word: Word, max_steps: int) -> Iterator[str]:
-        """The chain of thought, as the evaluator of C-RASP has it; and the verdict that the Turing machine comes to."""
+        """Yield the chain of thought of the C-RASP interpreter, and the verdict of the Turing machine."""
         for count, token in enumerate(self._thought.expected(self.machine.word(word), max_steps)):
             yield self._verdict(word, count) if token in VERDICTS else token
 
     def _verdict(self, word: Word, tokens: int) -> str:
-        """What a chain of thought of so many tokens ends with.
+        """Return the verdict at the end of a chain of thought of ``tokens`` tokens.
 
-        It has a token or more for every step that moves the head. Others cost nothing; there are at most as many in a
-        row as there are states and symbols, or they would never end.
+        Every step that moves the head takes at least one token. Other steps take none; at most states × symbols of them
+        follow one another, or the machine would not halt.
         """
         in_a_row = len(self.machine.states) * len(self.machine.symbols)
         verdict = execute(self.machine, word, max_steps=(tokens + 1) * (in_a_row + 1)).verdict
         return ACCEPT if verdict in (Verdict.ACCEPT, Verdict.HALT) else REJECT
 
     def scene(self, word: Word, shown: Stretch) -> Scene:
-        """That of the C-RASP program: nothing of a tape is among the tokens."""
+        """Return the view of the C-RASP program: the tokens contain no tape."""
         return self._thought.scene(self.machine.word(word), shown)
 
     def outcome(self, word: Word, said: Sequence[str]) -> Outcome:
-        """The verdict; nothing else is left of the tape. A machine that knows no acceptance has just halted."""
+        """Parse the verdict; the tape is not recorded. A machine without accepting states only halts."""
         outcome = self._thought.outcome(self.machine.word(word), said)
         halted = outcome.accepted and not self.machine.accept
         return Outcome(verdict="halt" if halted else outcome.verdict, steps=outcome.steps)

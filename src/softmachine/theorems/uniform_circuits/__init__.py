@@ -1,1 +1,1 @@
-"""Languages of uniform families of circuits."""
+"""Languages of uniform circuit families, by reduction to circuit evaluation."""

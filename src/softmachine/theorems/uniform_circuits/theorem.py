@@ -1,17 +1,17 @@
-"""Every language of a uniform family of circuits, by one evaluator: Corollary 5.1 and Theorem 5.1.
+"""Languages of uniform circuit families, by reduction to circuit evaluation: Corollary 5.1 and Theorem 5.1.
 
-Theorem 5.1 says that looped padded transformers recognise all of FO-uniform AC^d (constant precision, logarithmic
-width) and of FO-uniform TC^d (logarithmic precision, constant width). Its proof reduces a language to circuit
-evaluation, and evaluates; this is that proof, run.
+All numbers refer to "Revisiting Padded Transformer Expressivity" (Svete et al. 2026). By Theorem 5.1, looped padded
+transformers recognise all of FO-uniform AC^d (constant precision, logarithmic width) and of FO-uniform TC^d
+(logarithmic precision, constant width). The proof reduces a language to circuit evaluation; this module implements it.
 
-**The reduction** (Lemmas C.1 and C.2) turns a word w of n letters into (w, ⟨C_n⟩), the tokens of Definition C.1. The
-first n tokens are the word itself. The others depend on n alone and are printed by a machine with logarithmic space, so
-that Definition A.5 lets them be position features: at every position, a flag for each token that stands there.
-``softmachine reduce`` prints them. Padding is added until ⌈log₂ T⌉^d is at least the depth; that is what makes the
-instance wide, and such a T is polynomial in n.
+**The reduction** (Lemmas C.1 and C.2) maps a word w of length n to (w, ⟨C_n⟩), the tokens of Definition C.1. The first
+n tokens are the word itself. The others depend on n alone and are printed by a machine with logarithmic space, so that
+by Definition A.5 they may be position features: at every position, a flag for each token. ``softmachine reduce`` prints
+them. Padding is added until ⌈log₂ T⌉^d is at least the depth, which makes the instance wide; such a T is polynomial in
+n.
 
-**The evaluator** (Corollary 5.1) is that of ``circuit-evaluator`` or ``threshold-evaluator``: its layers, and now the
-number of its turns as well, depend on the length T only. Nothing in it knows the family: that is all in the tokens.
+**The evaluator** (Corollary 5.1) is that of ``circuit-evaluator`` or ``threshold-evaluator``: its layers and the number
+of iterations only depend on the length T. The family only determines the tokens.
 
 Needs: ⟨C_n⟩ and the evaluator's features at every position.
 """
@@ -26,20 +26,22 @@ from softmachine.ir.gadgets.wiring import flag
 from softmachine.ir.primitives import token
 from softmachine.languages.circuit import Basis
 from softmachine.languages.family import Family
-from softmachine.theorems.circuit_evaluator import theorem as plain
+from softmachine.theorems.circuit_evaluator.theorem import cost as boolean_cost
+from softmachine.theorems.circuit_evaluator.theorem import evaluated as evaluate_boolean
 from softmachine.theorems.circuit_evaluator.tokens import ONE
 from softmachine.theorems.cost import Cost, Expression, ceil_log2, largest, let, parameter
 from softmachine.theorems.shared.special_tokens import PAD
 from softmachine.theorems.theorem import Guide, Needs, Theorem
-from softmachine.theorems.threshold_evaluator import theorem as counting
+from softmachine.theorems.threshold_evaluator.theorem import cost as threshold_cost
+from softmachine.theorems.threshold_evaluator.theorem import evaluated as evaluate_threshold
 from softmachine.theorems.uniform_circuits.tokens import FamilyCodec
 
 TOKENS = ("0", "1", PAD)
 
 
 def signals(codec: FamilyCodec, *, soft: bool) -> Program:
-    """A transformer that says of words of n letters what every wire of C_n holds."""
-    # Step 1. The reduction: what stands where.
+    """Build a transformer that outputs the value of every wire of C_n on words of length n."""
+    # Step 1. The reduction: the tokens of the instance.
     tokens = codec.instance("0" * codec.length)
 
     def reads(*names: str) -> Signal:
@@ -48,37 +50,37 @@ def signals(codec: FamilyCodec, *, soft: bool) -> Program:
         return flag(f"is {' or '.join(names)}", [int(item in names) for item in tokens])
 
     # Step 2. The evaluator.
-    evaluated = plain.evaluated if codec.basis is Basis.AC else counting.evaluated
-    value = evaluated(reads, codec.positions_needed, codec.turns, soft=soft)
+    evaluate = evaluate_boolean if codec.basis is Basis.AC else evaluate_threshold
+    value = evaluate(reads, codec.positions_needed, codec.turns, soft=soft)
     return recogniser(f"{codec.source.name}-{codec.length}", TOKENS, value, positions=codec.positions_needed)
 
 
 _REDUCTION = Guide(
-    "What stands here?",
-    "Lemmas C.1 and C.2. The first tokens are the word; after it comes the circuit for words of this length, as "
-    "Definition C.1 writes it, which position features say.",
+    "What is at this position?",
+    "Lemmas C.1 and C.2 of Svete et al. 2026. The first tokens are the word; position features encode the circuit for "
+    "words of this length, serialised as in Definition C.1.",
     ("is…",),
 )
 _NUMBERS = Guide(
     "Which number ends here?",
-    "Lemma B.7: every bit takes over the number so far from its predecessor, and adds itself.",
+    "Lemma B.7 of Svete et al. 2026: every bit copies the prefix from its predecessor, and appends itself.",
     ("predecessor", "reading numbers"),
 )
 _WIRES = Guide(
     "What does the wire hold?",
-    "Lemma C.3: an argument fetches the bit of the wire that it is, and a gate looks at its arguments.",
+    "Lemma C.3 of Svete et al. 2026: an argument fetches the bit of its wire, and a gate attends to its arguments.",
     ("wire", "argument", "decides", "balance", "enough"),
 )
 _TURNS = Guide(
-    "Once more",
-    "Corollary 5.1: ⌈log₂ T⌉^d turns for T positions, whatever the circuit is.",
+    "Iterate",
+    "Corollary 5.1 of Svete et al. 2026: ⌈log₂ T⌉^d iterations for T positions, for every circuit.",
     ("layers of gates",),
 )
 GUIDE = (_REDUCTION, _NUMBERS, _WIRES, _TURNS)
 
 
 def _cost(of: Callable[[Expression, Expression], Cost]) -> Cost:
-    """The cost of an evaluator of T tokens, which turns ⌈log₂ T⌉^d times."""
+    """Return the cost of an evaluator of T tokens with ⌈log₂ T⌉^d iterations."""
     tokens = parameter("T", "positions (polynomial in n)", lambda codec: codec.positions_needed)
     address = let("p", largest(2, ceil_log2(tokens)))
     found = of(address, address ** parameter("d", "exponent of the family", lambda codec: codec.source.exponent))
@@ -88,46 +90,46 @@ def _cost(of: Callable[[Expression, Expression], Cost]) -> Cost:
 THEOREMS = (
     Theorem(
         "uniform-circuits",
-        "Corollary 5.1, Theorem 5.1 (a): languages of uniform AC^d families, by reduction to circuit evaluation",
+        "Languages of uniform AC^d circuit families, by reduction to circuit evaluation, constant precision",
         "Revisiting Padded Transformer Expressivity, Theorem 5.1 (a), Corollary 5.1, Lemmas C.1 to C.3",
         Needs(
             "the tokens of ⟨C_n⟩, the position and those of four neighbours in ⌈log₂ T⌉ bits",
             scale="O(log T)",
-            also="padding; any F_b from F_2 on",
+            also="padding; any F_b with b ≥ 2",
         ),
-        _cost(plain.cost),
+        _cost(boolean_cost),
         Family,
         ("hard", "soft"),
         codec=FamilyCodec,
         signals=lambda codec, attention: signals(codec, soft=attention == "soft"),
         steps=(
-            "The reduction: after the word stand the tokens of the circuit for its length, as position features.",
-            "The circuit evaluator reads them, and turns ⌈log₂ T⌉^d times; nothing in it depends on the family.",
+            "The reduction: the word is followed by the tokens of the circuit for its length, as position features.",
+            "The circuit evaluator reads them in ⌈log₂ T⌉^d iterations; its layers do not depend on the family.",
         ),
         guide=GUIDE,
-        length="how many letters words have",
+        length="the length of words",
         rank=2,
     ),
     Theorem(
         "uniform-thresholds",
-        "Theorem 5.1 (b): languages of uniform TC^d families, by reduction to circuit evaluation, constant width",
+        "Languages of uniform TC^d circuit families, by reduction to circuit evaluation, constant width",
         "Revisiting Padded Transformer Expressivity, Theorem 5.1 (b), Lemmas C.1 to C.3",
         Needs(
             "the tokens of ⟨C_n⟩, i, i² and the positions of five neighbours",
             scale="4⌈log₂ T⌉ + 8",
-            also="padding; F_b from b = 2⌈log₂ T⌉ + 1 on",
+            also="padding; F_b with b ≥ 2⌈log₂ T⌉ + 1",
         ),
-        _cost(counting.cost),
+        _cost(threshold_cost),
         Family,
         ("hard", "soft"),
         codec=lambda family, length: FamilyCodec(family, length, Basis.TC),
         signals=lambda codec, attention: signals(codec, soft=attention == "soft"),
         steps=(
-            "The reduction: after the word stand the tokens of the circuit for its length, as position features.",
-            "The threshold evaluator reads them, and turns ⌈log₂ T⌉^d times; nothing in it depends on the family.",
+            "The reduction: the word is followed by the tokens of the circuit for its length, as position features.",
+            "The threshold evaluator reads them in ⌈log₂ T⌉^d iterations; its layers do not depend on the family.",
         ),
         guide=GUIDE,
-        length="how many letters words have",
+        length="the length of words",
         rank=1,
     ),
 )

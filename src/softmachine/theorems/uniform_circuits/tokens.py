@@ -1,4 +1,4 @@
-"""How words are reduced to circuit evaluation, and how the answer is read: Lemmas C.1 and C.2."""
+"""Codec of uniform circuit families: the reduction to circuit evaluation (Lemmas C.1, C.2 of Svete et al. 2026)."""
 
 from __future__ import annotations
 
@@ -30,17 +30,18 @@ from softmachine.theorems.shared.special_tokens import PAD
 
 GATE_NAMES = (*GATES, THRESHOLD)
 MARKS = (*GATE_NAMES, ZERO, ONE, ARGUMENT, AT_LEAST)
-"""Tokens before which there is a blank."""
+"""Tokens that are preceded by a space."""
 MOST_POSITIONS = 1 << 16
-"""Longer sequences are refused."""
+"""Maximal number of positions."""
 
 
 @dataclass(frozen=True)
 class FamilyCodec(AnsweringCodec[Family]):
-    """The word and padding. Position by position, (w, ⟨C_n⟩) is what the reduction makes of it.
+    """The word and padding; position features add (w, ⟨C_n⟩), the result of the reduction.
 
-    Lemma C.1: ⟨C_n⟩ depends on n alone, and a machine with logarithmic space prints it. Lemma C.2: the sequence is made
-    so long that its length says how many turns are enough, ⌈log₂ T⌉^d of them, whatever the circuit is.
+    Lemma C.1: ⟨C_n⟩ depends on n alone, and a machine with logarithmic space prints it. Lemma C.2: the sequence is
+    padded so that its length T determines a sufficient number of iterations, ⌈log₂ T⌉^d, for every circuit of the
+    family.
     """
 
     length: int = 0
@@ -49,8 +50,8 @@ class FamilyCodec(AnsweringCodec[Family]):
     def __post_init__(self) -> None:
         if self.basis is Basis.AC and self.source.counts:
             raise ConstructionError(
-                f"family {self.source.name!r} has threshold gates, which need precision that grows",
-                hint="the theorem for them is uniform-thresholds",
+                f"family {self.source.name!r} has threshold gates, which need logarithmic precision",
+                hint="use the theorem uniform-thresholds",
             )
         if self.positions_needed > MOST_POSITIONS:
             raise ConstructionError(
@@ -66,9 +67,9 @@ class FamilyCodec(AnsweringCodec[Family]):
 
     @cached_property
     def positions_needed(self) -> int:
-        """T: the smallest length that has room for (w, ⟨C_n⟩) and gives as many turns as C_n is deep (Lemma C.2).
+        """T: the smallest length that fits (w, ⟨C_n⟩) and gives as many iterations as C_n is deep (Lemma C.2).
 
-        A family that says how deep C_n is at most gets so many: a machine cannot look for the longest path.
+        If the family declares a bound of the depth, the bound is used: a logspace machine cannot compute longest paths.
         """
         length = fitting_length(self.circuit, self.length, self.basis)
         while pointer_width(length) ** self.source.exponent < self.source.depth(self.length):
@@ -90,12 +91,12 @@ class FamilyCodec(AnsweringCodec[Family]):
         return self._serialised("0" * self.length)[1]
 
     def instance(self, word: Word) -> list[str]:
-        """(w, ⟨C_n⟩) and padding: what the reduction makes of a word, and the evaluator reads."""
+        """Return (w, ⟨C_n⟩) and padding: the result of the reduction, and the input of the evaluator."""
         tokens, _ = self._serialised(self.source.word(word))
         return [*tokens, *[PAD] * (self.positions_needed - len(tokens))]
 
     def reduced(self, word: Word) -> str:
-        """The same as text, without padding: a line for the inputs and one for each gate."""
+        """Return the instance as text, without padding: a line for the inputs and one for each gate."""
         self.prompt(word)
         text = "".join(
             f" {token}" if token in MARKS else token for token in self._serialised(self.source.word(word))[0]
@@ -117,28 +118,28 @@ class FamilyCodec(AnsweringCodec[Family]):
 
     @property
     def answer_position(self) -> int:
-        """Where the output stands."""
+        """The position of the output."""
         return self.position[self.circuit.outputs[0]]
 
     def interface(self) -> Interface:
-        """A bit for each letter, and where the output is."""
+        """Describe the inputs and the output: a bit per symbol."""
         return Interface(
             symbols=self.alphabet,
-            meaning="At a wire it is whether the wire holds 1; elsewhere it means nothing.",
+            meaning="At a wire it is whether the value of the wire is 1; elsewhere it is undefined.",
             inputs=self.circuit.inputs,
             outputs=((self.circuit.outputs[0], self.answer_position),),
             verdict=self.answer_position,
         )
 
     def expected(self, word: Word, max_steps: int) -> Iterator[str | None]:
-        """What every wire holds; nobody cares for other positions."""
+        """Yield the value of every wire; None at other positions."""
         held = wire_values(self.circuit, self.source.word(word))
         at = {position: wire for wire, position in self.position.items()}
         for position in range(self.positions_needed):
             yield held[at[position]] if position in at else None
 
     def scene(self, word: Word, shown: Stretch) -> Scene:
-        """The circuit with what its wires hold."""
+        """Return the circuit with the values of its wires."""
         lines = tuple(map(str, self.circuit.ordered))
         return wires_scene(self.circuit, self.source.word(word), self.position, lines, self.answer_position, shown)
 
