@@ -117,7 +117,9 @@ def require_sizes(folder: Path, found: Found) -> None:
     assert f"{layers} layers, {heads} heads per layer, width {width}," in found.card
     assert found.seen["count"] == [heads, layers]
     assert found.seen["width"] == width
-    assert "| 1 | 0: `recover head position`, 1: `recover -head position`, 2: `recover cell position`, 3: " in found.card
+    assert (
+        "| 1 | 0: `recover head position`, 1: `recover -head position`, 2: `recover cell position`, 3: " in found.card
+    )
     for entry, maps in zip(found.facts["layers"], found.seen["idle"], strict=True):
         assert [head["index"] for head in entry["heads"]] + entry["idle_heads"] == list(range(heads))
         for row in maps:
