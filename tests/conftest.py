@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import gc
 import os
 from collections import Counter
+from collections.abc import Generator
 from fnmatch import fnmatch
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -33,9 +36,9 @@ QUICK = (
 )
 """What is quick as a whole: values, parsers, plug-ins."""
 EVERY = {"command_output/test_commands.py": 5, "digests/test_digests.py": 5}
-"""Of these, every so many-th test."""
+"""Of these files every n-th test is in the quick tier."""
 KEPT = 4
-"""Of a long sweep every so many-th case is in the fast suite."""
+"""Every n-th case of a long sweep is in the fast suite."""
 LEVELS = ("test_interpreter", "test_signals", "test_weights_in_float64", "test_saved_and_loaded")
 HEAVY = (
     "configuration-graph",
@@ -50,38 +53,61 @@ HEAVY = (
 """Of the table of cases: these levels, without these theorems."""
 
 
-def _mark_slow(items: list[pytest.Item]) -> None:
-    """Leave most cases of long sweeps to the slow tests."""
-    counts: Counter[tuple[str, str]] = Counter()
-    for item in items:
-        file = item.path.relative_to(Path(__file__).parent).as_posix()
-        name, _, case = item.name.partition("[")
-        counts[file, name] += 1
-        swept = name in long.SWEEPS.get(file, ()) and counts[file, name] % KEPT != 1
-        heavy = file == "test_levels.py" and name in long.LEVELS and case.startswith(long.HEAVY)
-        if swept or heavy or name in long.LONG.get(file, ()):
-            item.add_marker(pytest.mark.slow)
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """Collect tests without collecting garbage, which takes a third of the time; modules and tests stay anyway."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
+
+
+@cache
+def _relative(path: Path) -> str:
+    return path.relative_to(Path(__file__).parent).as_posix()
+
+
+@cache
+def _is_quick_file(file: str) -> bool:
+    return any(fnmatch(file, pattern) for pattern in QUICK)
+
+
+def _is_slow(file: str, name: str, case: str, count: int) -> bool:
+    """Whether a case is left to the slow tests, as most cases of long sweeps are.
+
+    Args:
+        file: The test file.
+        name: The test function.
+        case: The identifier of the case, if the test has parameters.
+        count: The number of this case among those of the test function, from 1.
+    """
+    if name in long.SWEEPS.get(file, ()) and count % KEPT != 1:
+        return True
+    heavy = file == "test_levels.py" and name in long.LEVELS and case.startswith(long.HEAVY)
+    return heavy or name in long.LONG.get(file, ())
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark what is slow, and the quick tier; nothing that is slow is in it."""
-    _mark_slow(items)
-    counts = dict.fromkeys(EVERY, 0)
+    """Mark slow tests and the quick tier, which has no slow test."""
+    counts: Counter[tuple[str, str]] = Counter()
+    every = dict.fromkeys(EVERY, 0)
     for item in items:
+        file = _relative(item.path)
+        name, _, case = item.name.partition("[")
+        counts[file, name] += 1
+        if _is_slow(file, name, case, counts[file, name]):
+            item.add_marker(pytest.mark.slow)
+            continue
         if item.get_closest_marker("slow"):
             continue
-        file = item.path.relative_to(Path(__file__).parent).as_posix()
         if file in EVERY:
-            counts[file] += 1
+            every[file] += 1
         if (
-            any(fnmatch(file, pattern) for pattern in QUICK)
-            or (file in EVERY and counts[file] % EVERY[file] == 1)
-            or (file == "test_levels.py" and _is_quick_level(item.name))
+            _is_quick_file(file)
+            or (file in EVERY and every[file] % EVERY[file] == 1)
+            or (file == "test_levels.py" and name in LEVELS and not case.startswith(HEAVY))
         ):
             item.add_marker(pytest.mark.quick)
-
-
-def _is_quick_level(name: str) -> bool:
-    level, _, case = name.partition("[")
-    return level in LEVELS and not case.startswith(HEAVY)

@@ -21,7 +21,7 @@ from softmachine.exports.lowered import Lowered
 from softmachine.exports.placed import Placed
 from softmachine.ir import attend, position, recogniser, step, token
 from softmachine.support.errors import ConstructionError, UsageError
-from softmachine.transformer.attention import AVERAGE_HARD, Mask, softmax
+from softmachine.transformer.attention import AVERAGE_HARD, Mask, Weighting, softmax
 from softmachine.transformer.features import NEXT, Last, Relation
 from tests.exports.helpers import stock_model
 from tests.exports.plain import bert_logits, gpt2_logits, llama_logits, lowered_logits
@@ -126,15 +126,15 @@ def test_a_temperature_that_depends_on_the_position_becomes_the_lowest() -> None
 
 
 @pytest.mark.parametrize(
-    ("model", "why"),
+    ("mask", "weighting", "why"),
     [
-        (small(Mask.ALL, weighting=softmax(9)), "head 'look' sees all j, but a decoder sees j ≤ i"),
-        (small(weighting=AVERAGE_HARD), "has average-hard attention; exported models have softmax"),
+        (Mask.ALL, softmax(9), "head 'look' sees all j, but a decoder sees j ≤ i"),
+        (Mask.CAUSAL, AVERAGE_HARD, "has average-hard attention; exported models have softmax"),
     ],
 )
-def test_what_a_stock_decoder_cannot_hold_is_refused_with_the_reason(model: Model, why: str) -> None:
+def test_what_a_stock_decoder_cannot_hold_is_refused_with_the_reason(mask: Mask, weighting: Weighting, why: str) -> None:
     with pytest.raises(ConstructionError, match=why):
-        lower(model, 8)
+        lower(small(mask, weighting=weighting), 8)
 
 
 def answers(lowered: Lowered, word: str) -> list[str]:

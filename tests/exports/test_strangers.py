@@ -15,11 +15,11 @@ from softmachine.exports import checkpoint, llama
 from softmachine.exports.llama import qwen2
 from softmachine.support.errors import UsageError
 from tests.exports.helpers import agree, answers, any_codec_of, ask, codec_of, runs, spelled
+from tests.optional import require
 from tests.sources.formulas import words as all_words
 
 WHY = "torch and transformers are not installed: pip install 'softmachine[hf]'"
-pytest.importorskip("torch", reason=WHY)
-pytest.importorskip("transformers", reason=WHY)
+require("torch", "transformers", reason=WHY)
 
 WAYS: tuple[dict[str, Any], ...] = (
     {"attention": "sdpa"},

@@ -11,7 +11,6 @@ from pathlib import Path
 import pytest
 
 pytest.importorskip("torch", reason="torch is not installed: pip install 'softmachine[learn]'")
-pytest.importorskip("transformers", reason="transformers is not installed: pip install 'softmachine[hf]'")
 
 from softmachine.studies.learn.checkpoint import require_stock, save_checkpoint, spelled
 from softmachine.studies.learn.data import corpus_of
@@ -19,6 +18,9 @@ from softmachine.studies.learn.measures import exact
 from softmachine.studies.learn.training import train
 from softmachine.support.errors import UsageError
 from tests.learn.helpers import parity, setting
+from tests.optional import require
+
+require("transformers", reason="transformers is not installed: pip install 'softmachine[hf]'")
 
 STRANGER = """
 import json, sys

@@ -18,8 +18,9 @@ import pytest
 from softmachine.support.errors import UsageError
 from softmachine.support.parallel.executors import Cluster
 from tests.cli.conftest import Cli, cli  # noqa: F401 - a fixture
+from tests.optional import require
 
-pytest.importorskip("distributed")
+require("distributed")
 
 
 @pytest.fixture
