@@ -132,7 +132,9 @@ def test_a_temperature_that_depends_on_the_position_becomes_the_lowest() -> None
         (Mask.CAUSAL, AVERAGE_HARD, "has average-hard attention; exported models have softmax"),
     ],
 )
-def test_what_a_stock_decoder_cannot_hold_is_refused_with_the_reason(mask: Mask, weighting: Weighting, why: str) -> None:
+def test_what_a_stock_decoder_cannot_hold_is_refused_with_the_reason(
+    mask: Mask, weighting: Weighting, why: str
+) -> None:
     with pytest.raises(ConstructionError, match=why):
         lower(small(mask, weighting=weighting), 8)
 

@@ -203,6 +203,7 @@ def test_hundreds_of_random_circuits_agree(block: int, layout: str, attention: s
     Most of it are circuits with 10 inputs and binary pointers: ``-k "hundreds and unit"`` is a quarter of it.
     """
     for seed in range(10 * block, 10 * (block + 1)):
-        sizes = {"inputs": 1 + seed % 10, "gates": 1 + seed % 60, "outputs": 1 + seed % 3, "fan_in": 2 + seed % 5}
-        source = random_circuit(seed, **sizes)
+        source = random_circuit(
+            seed, inputs=1 + seed % 10, gates=1 + seed % 60, outputs=1 + seed % 3, fan_in=2 + seed % 5
+        )
         assert agrees(source, layout, attention, "float64" if arithmetic == "float64" else None), seed
