@@ -207,7 +207,7 @@ def test_a_false_gap_would_be_certified_without_a_test() -> None:
 @pytest.mark.parametrize("work", [sm.soften, sm.certificate])
 def test_a_false_gap_of_a_plugin_is_refused(work: Callable[..., object]) -> None:
     model = sm.compile(FIRST, plugin(5))
-    with pytest.raises(BrokenPromiseError, match=r"on the input 'a.*head 'first' .*the gap is 1/6, less than the prom"):
+    with pytest.raises(BrokenPromiseError, match=r"on the input 'a.*head 'first' .*the gap is 1/6, less than the declared"):
         work(model, length=40)
 
 

@@ -24,7 +24,7 @@ from softmachine.studies.learn.settings import Schedule, Setting
 from softmachine.studies.learn.tables import aligned, settings_of, share
 from softmachine.studies.learn.tasks import grid, task_for
 from softmachine.theorems import theorem_for
-from softmachine.theorems.ternary.cost import PLAIN, SUMMARY
+from softmachine.theorems.ternary.cost import PLAIN_COST, SUMMARY_COST
 from softmachine.theorems.ternary.tokens import TernaryCodec
 
 ABOUT = "Does depth or precision limit the length of a chain of thought? (Brösamle and Eckstein 2026)"
@@ -230,7 +230,7 @@ def _formula(theorem: str, context: int) -> str:
     source = machine()
     codec = theorem_for(source, theorem).codec_for(source, context)
     assert isinstance(codec, TernaryCodec)
-    cost = SUMMARY if codec.summarises else PLAIN
+    cost = SUMMARY_COST if codec.summarises else PLAIN_COST
     layers, softmax = cost.of("layers", codec), cost.of("layers with softmax", codec)
     return (
         f"{layers} layers for contexts up to 2^{codec.bits} tokens, {softmax} with softmax in low precision; "
