@@ -19,10 +19,10 @@ from softmachine.engines.dense.engine import DenseEngine
 from softmachine.engines.numerics.base import Tensor
 from softmachine.engines.numerics.fixed import Fixed
 from softmachine.engines.numerics.grid import Grid
+from softmachine.testing import words as all_words
 from softmachine.transformer.attention import AVERAGE_HARD, softmax
 from softmachine.transformer.weights import Block, Layer, Transformer
 from tests.arithmetic.fixed_reference import Reference
-from tests.sources.formulas import words as all_words
 from tests.sources.transformers import RandomTransformer, random_word
 
 LN_2 = Fraction(6_931_471_805_599_453_095, 10**19)

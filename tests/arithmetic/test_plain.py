@@ -13,7 +13,7 @@ from softmachine.engines.numerics import UndecidedError, arithmetic
 from softmachine.engines.numerics.base import Tensor
 from softmachine.engines.numerics.plain import PlainFloat
 from softmachine.support.errors import UsageError
-from tests.sources.formulas import words as all_words
+from softmachine.testing import words as all_words
 
 THIRD = Fraction(1, 3)
 

@@ -27,6 +27,7 @@ from softmachine.languages import zoo
 from softmachine.languages.source import Source
 from softmachine.languages.temporal import Formula, Specification, core, fragment, parse_formula, truth
 from softmachine.support.errors import ConstructionError, OutgrownError, UsageError
+from softmachine.testing.temporal import random_formula
 from softmachine.theorems import Theorem, theorem_for, theorems_for
 from softmachine.theorems.shared.special_tokens import START
 from softmachine.theorems.temporal.heads import Variant, Vision
@@ -36,7 +37,6 @@ from softmachine.transformer.features import INVERSE, Distance
 from softmachine.transformer.weights import Block, Layer
 from tests.cases import CASES, Case
 from tests.models import signals_of
-from tests.sources.formulas import random_formula
 
 ROUNDING = 1e-12
 """What float64 itself may add to a difference."""

@@ -13,9 +13,9 @@ from softmachine.ir import Program, Signal, attend, constant, loop, named, posit
 from softmachine.ir.kinds import BIT
 from softmachine.ir.primitives import token
 from softmachine.languages.circuit import parity, threshold
+from softmachine.testing.circuit import random_circuit
 from softmachine.transformer.attention import Mask
 from softmachine.transformer.features import I
-from tests.sources.circuits import random_circuit
 
 BITS = {"0": (0,), "1": (1,)}
 

@@ -20,11 +20,11 @@ from softmachine.ir.primitives import Attention
 from softmachine.ir.signal import inputs_first
 from softmachine.languages.temporal import Specification, core, fragment, truth
 from softmachine.support.errors import ConstructionError
+from softmachine.testing.temporal import ALL, COMPARISON, COUNT_PREDICATE, COUNTS, random_formula
 from softmachine.theorems.shared.special_tokens import START
 from softmachine.theorems.unique_hard.theorem import signals
 from softmachine.transformer.attention import LEFTMOST_HARD, RIGHTMOST_HARD, Choice, Mask, Weighting
 from softmachine.transformer.features import INVERSE, LENGTH, NEXT, Feature, Last
-from tests.sources.formulas import ALL, COMPARISON, COUNT_PREDICATE, COUNTS, random_formula
 
 LETTERS = ("a", "b", "c")
 STAR_FREE = [name for name in ALL if name not in (*COUNTS, COUNT_PREDICATE, COMPARISON)]

@@ -14,10 +14,10 @@ import softmachine as sm
 from softmachine.engines import check as checking
 from softmachine.engines.check import Disagreement, _answer_at, check_words
 from softmachine.languages.source import Source
+from softmachine.testing import words as all_words
 from softmachine.theorems.codec import Codec
 from tests.cli.conftest import Cli
 from tests.models import rewrite
-from tests.sources.formulas import words as all_words
 
 
 @pytest.fixture

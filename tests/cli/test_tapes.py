@@ -9,8 +9,9 @@ import pytest
 
 from softmachine.cli.tapes import TapeView
 from softmachine.languages.turing import Configuration, Tape, TuringMachine, execute
+from softmachine.testing import random_word
+from softmachine.testing.turing import random_turing_machine
 from softmachine.theorems.chapter_8.tokens import TuringCodec
-from tests.sources.machines import random_machine, random_word
 
 
 def _seen(text: str) -> list[str]:
@@ -32,7 +33,7 @@ def _history(machine: TuringMachine, word: tuple[str, ...]) -> list[tuple[int, s
 def test_the_rows_are_the_last_configurations(seed: int) -> None:
     rng = random.Random(seed)
     tapes = rng.choice([1, 1, 2, 3])
-    machine = random_machine(rng, tapes=tapes, tape=rng.choice(list(Tape)))
+    machine = random_turing_machine(rng, tapes=tapes, tape=rng.choice(list(Tape)))
     word = random_word(rng, machine, rng.randrange(8))
     codec = TuringCodec(machine)
     view = TapeView(codec, word, remember=5)
@@ -51,7 +52,7 @@ def test_the_rows_are_the_last_configurations(seed: int) -> None:
 @pytest.mark.parametrize("width", [20, 40, 79, 200])
 def test_the_head_stays_in_view_and_lines_fit(width: int) -> None:
     rng = random.Random(width)
-    machine = random_machine(rng, symbols=3)
+    machine = random_turing_machine(rng, symbols=3)
     codec = TuringCodec(machine)
     word = random_word(rng, machine, 100)
     view = TapeView(codec, word, remember=3)

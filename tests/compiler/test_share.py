@@ -12,9 +12,9 @@ from softmachine.engines.check import check_words
 from softmachine.ir import Program, constant, loop, named, position, relu, stack, token
 from softmachine.ir.gadgets import decreased, place
 from softmachine.support.errors import ConstructionError
+from softmachine.testing import words as all_words
 from softmachine.transformer.features import I
 from tests.models import signals_of, with_codec
-from tests.sources.formulas import words as all_words
 
 
 @pytest.mark.parametrize("name", ["increment", "palindrome", "binary-addition"])

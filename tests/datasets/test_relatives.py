@@ -11,7 +11,7 @@ import softmachine as sm
 from softmachine.engines.inputs import Word
 from softmachine.engines.inputs.neighbours import neighbours, relative
 from softmachine.engines.inputs.pools import FEW, Pool, Pools
-from tests.sources.formulas import words as all_words
+from softmachine.testing import words as all_words
 
 CODEC = sm.compile("palindrome").codec
 WORDS = st.lists(st.sampled_from("ab"), max_size=5).map(tuple)

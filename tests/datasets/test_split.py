@@ -9,7 +9,7 @@ import pytest
 
 from softmachine.studies.datasets.split import Split
 from softmachine.support.errors import UsageError
-from tests.sources.formulas import words as all_words
+from softmachine.testing import words as all_words
 
 
 def test_fractions_are_about_kept() -> None:

@@ -20,9 +20,9 @@ from softmachine.exports.manual import Manual, usage
 from softmachine.languages.circuit import Circuit
 from softmachine.languages.source import Source
 from softmachine.languages.srasp import parse
+from softmachine.testing import words as all_words
 from softmachine.theorems.codec import AnsweringCodec
 from tests.exports.helpers import any_codec_of, ask, spelled, stock_model
-from tests.sources.formulas import words as all_words
 
 TORCH = importlib.util.find_spec("torch") is not None and importlib.util.find_spec("transformers") is not None
 ONNX = importlib.util.find_spec("onnx") is not None and importlib.util.find_spec("onnxruntime") is not None

@@ -21,12 +21,12 @@ from softmachine.exports.lowered import Lowered
 from softmachine.exports.placed import Placed
 from softmachine.ir import attend, position, recogniser, step, token
 from softmachine.support.errors import ConstructionError, UsageError
+from softmachine.testing import words as all_words
 from softmachine.transformer.attention import AVERAGE_HARD, Mask, Weighting, softmax
 from softmachine.transformer.features import NEXT, Last, Relation
 from tests.exports.helpers import stock_model
 from tests.exports.plain import bert_logits, gpt2_logits, llama_logits, lowered_logits
 from tests.models import with_weights
-from tests.sources.formulas import words as all_words
 
 WORDS = [tuple(word) for word in ("", "1", "0", "01", "1011", "111111")]
 

@@ -14,9 +14,9 @@ import softmachine as sm
 from softmachine.exports import checkpoint, llama
 from softmachine.exports.llama import qwen2
 from softmachine.support.errors import UsageError
+from softmachine.testing import words as all_words
 from tests.exports.helpers import agree, answers, any_codec_of, ask, codec_of, runs, spelled
 from tests.optional import require
-from tests.sources.formulas import words as all_words
 
 WHY = "torch and transformers are not installed: pip install 'softmachine[hf]'"
 require("torch", "transformers", reason=WHY)

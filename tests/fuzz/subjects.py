@@ -10,28 +10,26 @@ from typing import Any
 from softmachine.languages.circuit import Circuit, GateKind
 from softmachine.languages.counter import CounterMachine
 from softmachine.languages.crasp import Program as CraspProgram
-from softmachine.languages.family import Family
-from softmachine.languages.family import parse as family_text
 from softmachine.languages.formats import formats, parse, source_from, source_text
 from softmachine.languages.graph import Graph
-from softmachine.languages.logspace import LogspaceMachine
-from softmachine.languages.logspace import Rule as LogspaceRule
 from softmachine.languages.rasp import Program as RaspProgram
 from softmachine.languages.source import Source
 from softmachine.languages.srasp import Kind
 from softmachine.languages.srasp import Program as SraspProgram
-from softmachine.languages.temporal import Specification, symbols
-from softmachine.languages.turing import Rule, Tape, TuringMachine
+from softmachine.languages.temporal import Specification
+from softmachine.languages.turing import Tape, TuringMachine
 from softmachine.support.errors import ConstructionError, InvalidError, UsageError
+from softmachine.testing import crasp, rasp, srasp
+from softmachine.testing.circuit import random_circuit, random_family
+from softmachine.testing.counter import random_counter_machine
+from softmachine.testing.graph import random_graph
+from softmachine.testing.logspace import random_logspace_machine
+from softmachine.testing.temporal import ALL, COMPARISON, COUNT_PREDICATE, COUNTS, OF_LENGTH, PAST, random_specification
+from softmachine.testing.turing import random_automaton, random_reader, random_turing_machine
 from softmachine.theorems import all_theorems
 from softmachine.theorems.rasp.tokens import CausalRaspCodec, RaspCodec
 from tests.fuzz import interpreters, rasp_interpreter
 from tests.fuzz.interpreters import Answer
-from tests.sources import crasp_programs, rasp_programs, srasp_programs
-from tests.sources.circuits import random_circuit
-from tests.sources.counter_machines import random_counter_machine
-from tests.sources.formulas import ALL, COMPARISON, COUNT_PREDICATE, COUNTS, OF_LENGTH, PAST, random_formula
-from tests.sources.machines import random_machine
 
 SMALLEST, ENOUGH = "fixed:2", "fixed:24"
 """Theorems that hold in any F_b are tried in the smallest; of the others, bits enough for such words."""
@@ -88,7 +86,7 @@ def turing(rng: Random, tapes: Sequence[int] = (1, 1, 1, 1, 1, 2, 2, 3)) -> Turi
     count = rng.choice(tapes)
     letters = rng.randint(2, 4 if count == 1 else 3 if count == 2 else 2)
     states = rng.randint(1, 5 if count == 1 else 3)
-    return random_machine(rng, tapes=count, symbols=letters, states=states, tape=rng.choice(list(Tape)))
+    return random_turing_machine(rng, tapes=count, symbols=letters, states=states, tape=rng.choice(list(Tape)))
 
 
 def mostly_one_tape(rng: Random) -> TuringMachine:
@@ -97,63 +95,25 @@ def mostly_one_tape(rng: Random) -> TuringMachine:
 
 def counted(rng: Random) -> TuringMachine:
     """A machine on one tape that halts soon: a counter machine takes exponentially long for long runs."""
-    return random_machine(rng, symbols=rng.randint(2, 4), states=rng.randint(1, 4), tape=rng.choice(list(Tape)))
+    return random_turing_machine(rng, symbols=rng.randint(2, 4), states=rng.randint(1, 4), tape=rng.choice(list(Tape)))
 
 
 def counted_very_briefly(rng: Random) -> TuringMachine:
-    return random_machine(rng, symbols=rng.choice([2, 2, 3]), states=rng.randint(1, 3), tape=rng.choice(list(Tape)))
-
-
-def reading(rng: Random) -> TuringMachine:
-    """A machine that writes nothing; the theorem refuses those that leave their input."""
-    going = ["p", "q"][: rng.randint(1, 2)]
-    letters = ("a", "b")[: rng.randint(1, 2)]
-    rules = [
-        Rule(state, (symbol,), (symbol,), (rng.choice("LRS"),), rng.choice([*going, "yes", "no"]))
-        for state in going
-        for symbol in (*letters, "_")
-        if rng.random() < 0.9
-    ]
-    return TuringMachine(
-        name="reading", states=(*going, "yes", "no"), alphabet=letters, symbols=(*letters, "_"), blank="_",
-        rules=tuple(rules), start="p", accept=("yes",), reject=("no",), tape=rng.choice(list(Tape)),
-    )  # fmt: skip
-
-
-def automaton(rng: Random) -> TuringMachine:
-    """A machine that goes right and decides at the blank, or before."""
-    going = ["p", "q", "r"][: rng.randint(1, 3)]
-    letters = ("a", "b", "c")[: rng.randint(1, 3)]
-    rules = [
-        Rule(state, (letter,), (letter,), ("R",), rng.choice([*going, *going, "yes", "no"]))
-        for state in going
-        for letter in letters
-        if rng.random() < 0.9
-    ]
-    ends = [Rule(state, ("_",), ("_",), (rng.choice("LRS"),), rng.choice(["yes", "no"])) for state in going]
-    return TuringMachine(
-        name="automaton", states=(*going, "yes", "no"), alphabet=letters, symbols=(*letters, "_"), blank="_",
-        rules=(*rules, *ends), start=rng.choice([*going, *going, "yes", "no"]), accept=("yes",), reject=("no",),
-        tape=Tape.TWO_WAY,
-    )  # fmt: skip
+    return random_turing_machine(
+        rng, symbols=rng.choice([2, 2, 3]), states=rng.randint(1, 3), tape=rng.choice(list(Tape))
+    )
 
 
 def formula_of(operators: Sequence[str]) -> Callable[[Random], Specification]:
-    def make(rng: Random) -> Specification:
-        letters = ("a", "b", "c")[: rng.randint(1, 3)]
-        formula = random_formula(rng, rng.randint(1, 4), letters, operators)
-        alphabet = tuple(dict.fromkeys((*symbols(formula), *letters)))
-        return Specification(name="formula", formula=formula, alphabet=alphabet)
-
-    return make
+    return lambda rng: random_specification(rng, operators=operators)
 
 
 def without_counts(operators: Sequence[str]) -> list[str]:
     return [name for name in operators if name not in (*COUNTS, COUNT_PREDICATE, COMPARISON)]
 
 
-def srasp(rng: Random) -> SraspProgram:
-    program = srasp_programs.random_program(
+def srasp_program(rng: Random) -> SraspProgram:
+    program = srasp.random_program(
         rng, vectors=rng.randint(1, 5), integers=rng.random() < 0.7, linear=True, conjunctive=rng.random() < 0.7
     )
     if program.types[program.output].kind is Kind.INTEGER:
@@ -161,8 +121,8 @@ def srasp(rng: Random) -> SraspProgram:
     return program
 
 
-def crasp(rng: Random) -> CraspProgram:
-    return crasp_programs.random_program(rng.randrange(1 << 30), thinks=rng.random() < 0.5, depth=rng.randint(1, 4))
+def crasp_program(rng: Random) -> CraspProgram:
+    return crasp.random_program(rng.randrange(1 << 30), thinks=rng.random() < 0.5, depth=rng.randint(1, 4))
 
 
 def counter_machine(rng: Random) -> CounterMachine:
@@ -184,19 +144,12 @@ def tiny_circuit(rng: Random) -> Circuit:
     )
 
 
-def graph(rng: Random) -> Graph:
-    vertices = tuple(f"v{k}" for k in range(rng.randint(1, 6)))
-    pairs = [(one, other) for one in vertices for other in vertices]
-    edges = tuple(pair for pair in pairs if rng.random() < 1.2 / len(vertices))
-    return Graph(name="graph", vertices=vertices, edges=edges, directed=rng.random() < 0.5)
-
-
-def rasp(rng: Random) -> RaspProgram:
-    return rasp_programs.random_program(rng, operations=rng.randint(2, 8), depth=4, loop=rng.random() < 0.05)
+def rasp_program(rng: Random) -> RaspProgram:
+    return rasp.random_program(rng, operations=rng.randint(2, 8), depth=4, loop=rng.random() < 0.05)
 
 
 def rasp_writer(rng: Random) -> RaspProgram:
-    return rasp_programs.random_writer(rng, operations=rng.randint(2, 6), depth=4)
+    return rasp.random_generating_program(rng, operations=rng.randint(2, 6), depth=4)
 
 
 def rasp_answers(program: RaspProgram, word: tuple[str, ...], _: int) -> Answer:
@@ -209,43 +162,8 @@ def causal_answers(program: RaspProgram, word: tuple[str, ...], _: int) -> Answe
     return rasp_interpreter.answers(program, word, tokens, causal=True)
 
 
-def family(rng: Random) -> Family:
-    """A family with a few layers of gates over all inputs, or over some; thresholds too."""
-    kinds = ["AND", "OR", "NOT", "THR(n/2 + 1)", f"THR({rng.randint(1, 3)})"]
-    lines, wires = [], [("x", "i")]
-    for level in range(rng.randint(1, 2)):
-        kind = rng.choice(kinds)
-        name, index = rng.choice(wires)
-        many = f"[{name}({index}) for i in 0..n-1{rng.choice(['', ' if i % 2 = 0', ' if i < 2'])}]"
-        lines.append(f"g{level}(j) = {kind} {f'{name}(j)' if kind == 'NOT' else many} for j in 0..n-1")
-        wires.append((f"g{level}", "i"))
-    return family_text("\n".join(["family random", "depth log", *lines, f"output {wires[-1][0]}(0)"]))
-
-
-def logspace_machine(rng: Random) -> LogspaceMachine:
-    """A machine that guesses, with few states and one work symbol."""
-    states = ["p", "q"][: rng.randint(1, 2)]
-    rules = []
-    for state in states:
-        for reads in ("<", "a", "b", ">"):
-            for work in ("<", "1", "_", ">"):
-                for _ in range(rng.choice([0, 0, 1, 1, 2])):
-                    move = rng.choice({"<": "SR", ">": "LS"}.get(reads, "LSR"))
-                    work_move = rng.choice({"<": "SR", ">": "LS"}.get(work, "LSR"))
-                    written = work if work in "<>" else rng.choice("1_")
-                    after = rng.choice([*states, *states, "yes"])
-                    rules.append(LogspaceRule(state, reads, work, after, written, move, work_move))
-    return LogspaceMachine(
-        name="guessing", alphabet=("a", "b"), symbols=("1",), factor=0, cells=1, start="p", accept=("yes",),
-        rules=tuple(rules),
-    )  # fmt: skip
-
-
 def small_graph(rng: Random) -> Graph:
-    vertices = tuple(f"v{k}" for k in range(rng.randint(1, 3)))
-    pairs = [(one, other) for one in vertices for other in vertices]
-    edges = tuple(rng.sample(pairs, rng.randint(0, min(3, len(pairs)))))
-    return Graph(name="graph", vertices=vertices, edges=edges, directed=rng.random() < 0.5)
+    return random_graph(rng, vertices=3, max_edges=3)
 
 
 def accepts(machine: TuringMachine, word: tuple[str, ...], most: int) -> Answer:
@@ -257,9 +175,9 @@ _TURING = Subject(turing, interpreters.turing, longest=4, steps=14)
 _LARGE = replace(_TURING, make=mostly_one_tape, steps=8, word_count=2)
 """Of models with many layers a little is tried of each."""
 _TEMPORAL = Subject(formula_of(ALL), interpreters.temporal, longest=6)
-_CRASP = Subject(crasp, interpreters.crasp, longest=5, steps=30)
+_CRASP = Subject(crasp_program, interpreters.crasp, longest=5, steps=30)
 _COUNTER = Subject(counter_machine, interpreters.counter, longest=6, steps=30)
-_RASP = Subject(rasp, rasp_answers, shortest=1, longest=6)
+_RASP = Subject(rasp_program, rasp_answers, shortest=1, longest=6)
 _CIRCUIT = Subject(small_circuit, interpreters.circuit, fixed=SMALLEST)
 
 SUBJECTS: dict[str, Subject] = {
@@ -272,8 +190,8 @@ SUBJECTS: dict[str, Subject] = {
     "residues-without-positions": replace(_TURING, make=mostly_one_tape, length=24),
     "turing-counter": Subject(counted, interpreters.turing, longest=4, steps=600, verdict_only=True, sorted_words=True),
     "turing-relative": Subject(counted_very_briefly, interpreters.turing, longest=1, steps=300, verdict_only=True),
-    "configuration-graph": Subject(reading, accepts, length=1, longest=1, fixed=SMALLEST),
-    "automaton-layer-norm": Subject(automaton, accepts, longest=6),
+    "configuration-graph": Subject(random_reader, accepts, length=1, longest=1, fixed=SMALLEST),
+    "automaton-layer-norm": Subject(random_automaton, accepts, longest=6),
     "temporal-encoder": _TEMPORAL,
     "temporal-masked": replace(_TEMPORAL, make=formula_of(PAST)),
     "temporal-encoder-unbounded": _TEMPORAL,
@@ -284,7 +202,7 @@ SUBJECTS: dict[str, Subject] = {
     "temporal-masked-unbounded-literal": replace(_TEMPORAL, make=formula_of(without_counts(PAST))),
     "unique-hard": replace(_TEMPORAL, make=formula_of(without_counts((*ALL, OF_LENGTH)))),
     "temporal-layer-norm": replace(_TEMPORAL, make=formula_of([name for name in ALL if name != COUNT_PREDICATE])),
-    "srasp": Subject(srasp, interpreters.srasp, longest=5),
+    "srasp": Subject(srasp_program, interpreters.srasp, longest=5),
     "crasp": _CRASP,
     "crasp-layer-norm": _CRASP,
     "crasp-relu": _CRASP,
@@ -299,16 +217,16 @@ SUBJECTS: dict[str, Subject] = {
     "rasp-causal": replace(_RASP, truth=causal_answers),
     "rasp-generate": replace(_RASP, make=rasp_writer, truth=rasp_interpreter.written, longest=4, steps=8),
     "threshold-evaluator": Subject(tiny_circuit, interpreters.circuit, length=160, fixed=ENOUGH),
-    "uniform-circuits": Subject(family, interpreters.family, length=2, fixed=SMALLEST, exact_length=True),
-    "uniform-thresholds": Subject(family, interpreters.family, length=3, fixed=ENOUGH, exact_length=True),
+    "uniform-circuits": Subject(random_family, interpreters.family, length=2, fixed=SMALLEST, exact_length=True),
+    "uniform-thresholds": Subject(random_family, interpreters.family, length=3, fixed=ENOUGH, exact_length=True),
     "nondeterministic-logspace": Subject(
-        logspace_machine, interpreters.logspace, length=1, fixed=SMALLEST, exact_length=True
+        random_logspace_machine, interpreters.logspace, length=1, fixed=SMALLEST, exact_length=True
     ),
     "nondeterministic-logspace-literal": Subject(
-        logspace_machine, interpreters.logspace, length=0, fixed=SMALLEST, exact_length=True
+        random_logspace_machine, interpreters.logspace, length=0, fixed=SMALLEST, exact_length=True
     ),
     "odd-walks": Subject(small_graph, interpreters.odd_walks, fixed=SMALLEST),
-    "connectivity": Subject(graph, interpreters.graph, fixed=SMALLEST),
+    "connectivity": Subject(random_graph, interpreters.graph, fixed=SMALLEST),
 }
 
 PAIRS = [(theorem.name, attention) for theorem in all_theorems() for attention in theorem.attentions]

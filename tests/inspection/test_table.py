@@ -11,10 +11,11 @@ import softmachine as sm
 from softmachine.inspection.table import require_columns, rows
 from softmachine.languages.turing import Action, Configuration, TuringMachine
 from softmachine.support.errors import UsageError
+from softmachine.testing import random_word
+from softmachine.testing.turing import random_turing_machine
 from softmachine.transformer.column import Column
 from softmachine.transformer.sight import Enclosure
 from tests.models import model_of
-from tests.sources.machines import random_machine, random_word
 from tests.theorems.test_chapter_8 import EXAMPLE, TABLE
 
 MOVES = {"L": -1, "S": 0, "R": 1}
@@ -76,7 +77,7 @@ def test_tables_of_the_zoo_are_those_of_the_interpreter(name: str) -> None:
 @pytest.mark.parametrize("seed", range(6))
 def test_tables_of_random_machines_are_those_of_the_interpreter(seed: int) -> None:
     chooser = random.Random(seed)
-    machine = random_machine(chooser)
+    machine = random_turing_machine(chooser)
     assert differences(machine, random_word(chooser, machine, 3)) == []
 
 

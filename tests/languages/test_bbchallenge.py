@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from softmachine.languages.formats import format_named
 from softmachine.languages.turing import Rule, Tape, bbchallenge
 from softmachine.support.errors import SourceError, UsageError
-from tests.sources.machines import random_machine
+from softmachine.testing.turing import random_turing_machine
 
 BUSY_BEAVER_4 = "1RB1LB_1LA0LC_1RZ1LD_1RD0RA"
 
@@ -77,7 +77,7 @@ def test_a_code_comes_back_as_it_was(rows: list[tuple[str, str]]) -> None:
 
 
 def test_a_machine_that_has_no_code_is_refused_with_all_reasons() -> None:
-    machine = random_machine(random.Random(2), tapes=2, tape=Tape.STAY)
+    machine = random_turing_machine(random.Random(2), tapes=2, tape=Tape.STAY)
     with pytest.raises(UsageError) as caught:
         bbchallenge.to_text(machine)
     for reason in ("2 tapes", "tape has a left end", "symbols are not 0, 1", "states are not A, B", "do not move"):

@@ -24,7 +24,8 @@ from softmachine.languages.turing import (
     traced,
 )
 from softmachine.support.jit import machine_code
-from tests.sources.machines import random_machine, random_word
+from softmachine.testing import random_word
+from softmachine.testing.turing import random_turing_machine
 
 BUSY_BEAVER_5 = "1RB1LC_1RC1RB_1RD0LE_1LA1LD_1RZ0LA"
 
@@ -43,7 +44,7 @@ def test_the_compiled_loop_does_what_the_plain_one_does(
 ) -> None:
     rng = random.Random(seed)
     symbols = rng.choice([2, 3, 5]) if tapes > 1 else rng.choice([2, 3, 300])
-    machine = random_machine(rng, tapes=tapes, symbols=symbols, states=rng.randrange(1, 6), tape=tape)
+    machine = random_turing_machine(rng, tapes=tapes, symbols=symbols, states=rng.randrange(1, 6), tape=tape)
     word = random_word(rng, machine, rng.randrange(8))
     plain = execute(machine, word, max_steps=max_steps, trace=True)
     with pytest.MonkeyPatch.context() as patch:
@@ -105,7 +106,7 @@ def test_a_cache_directory_of_the_users_choice_is_used(tmp_path: Path) -> None:
 @pytest.mark.parametrize("seed", range(40))
 def test_what_every_step_does_is_recorded_as_the_plain_loop_has_it(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     rng = random.Random(seed)
-    machine = random_machine(rng, tapes=1 + seed % 3, tape=list(Tape)[seed % len(Tape)])
+    machine = random_turing_machine(rng, tapes=1 + seed % 3, tape=list(Tape)[seed % len(Tape)])
     word = tuple(rng.choices(machine.alphabet, k=rng.randrange(5)))
     right = execute(machine, word, max_steps=200, trace=True)
     monkeypatch.setattr(interpreter, "PLAIN_STEPS", seed % 5)

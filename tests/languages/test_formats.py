@@ -16,11 +16,11 @@ from softmachine.languages.formats import formats, parse, recognise
 from softmachine.languages.turing import TuringMachine
 from softmachine.languages.turing.machine import machine_table
 from softmachine.support.errors import SoftmachineError, SourceError
+from softmachine.testing.turing import random_turing_machine
 from tests.languages.test_bbchallenge import BUSY_BEAVER_4
 from tests.languages.test_jflap import FLIP
 from tests.languages.test_turingmachine_io import INCREMENT
 from tests.sources.circuits import AIGER, BENCH, BLIF, BRISTOL, EDGES
-from tests.sources.machines import random_machine
 
 FORMULA = "alphabet a b c\n# x\nQ_a since (2*#<[Q_b] - 1 >= #>['c'])  # y"
 PROGRAM = """
@@ -124,7 +124,7 @@ def test_an_html_table_escapes_every_name() -> None:
 
 
 def test_an_html_table_shows_the_rules_of_several_tapes() -> None:
-    machine = random_machine(random.Random(5), tapes=2, symbols=6)
+    machine = random_turing_machine(random.Random(5), tapes=2, symbols=6)
     assert machine_table(machine).count("<tr>") == len(machine.states) + 1
 
 

@@ -20,7 +20,8 @@ from softmachine.languages.turing import (
     replay,
 )
 from softmachine.support.errors import InputError, UsageError
-from tests.sources.machines import random_machine, random_word
+from softmachine.testing import random_word
+from softmachine.testing.turing import random_turing_machine
 
 seeds = st.integers(0, 2**32)
 conventions = st.sampled_from(list(Tape))
@@ -129,7 +130,7 @@ def test_contents_begin_and_end_with_what_is_written() -> None:
 @settings(max_examples=60, deadline=None)
 def test_replaying_the_actions_of_a_run_gives_its_end(seed: int, tape: Tape, tapes: int) -> None:
     rng = random.Random(seed)
-    machine = random_machine(rng, tapes=tapes, tape=tape)
+    machine = random_turing_machine(rng, tapes=tapes, tape=tape)
     result = execute(machine, random_word(rng, machine, rng.randrange(6)), max_steps=200, trace=True)
     assert result.actions is not None
     end = replay(machine, result.word, result.actions)

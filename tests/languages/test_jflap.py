@@ -11,7 +11,7 @@ from softmachine.languages.formats import format_named
 from softmachine.languages.turing import Rule, Tape, TuringMachine, execute
 from softmachine.languages.turing.jflap import parse, to_text
 from softmachine.support.errors import InvalidError, SourceError, UsageError
-from tests.sources.machines import random_machine
+from softmachine.testing.turing import random_turing_machine
 
 HEADER = '<?xml version="1.0" encoding="UTF-8" standalone="no"?><!--Created with JFLAP 6.4.-->'
 FLIP = (
@@ -176,7 +176,7 @@ def test_nondeterminism_is_refused_with_both_places() -> None:
 def jflap_machine(seed: int, tapes: int) -> TuringMachine:
     """A random machine that JFLAP can have, in the order in which its reader lists symbols."""
     rng = random.Random(seed)
-    machine = random_machine(rng, tapes=tapes, symbols=rng.randrange(1, 5), states=rng.randrange(1, 6))
+    machine = random_turing_machine(rng, tapes=tapes, symbols=rng.randrange(1, 5), states=rng.randrange(1, 6))
     used = {symbol for rule in machine.rules for symbol in rule.read + rule.write} - {"_"}
     letters = dict(zip(sorted(used), "<&'\"é!", strict=False)) | {"_": "□"}
     symbols = sorted(letters[symbol] for symbol in used)

@@ -13,12 +13,11 @@ from softmachine.languages.formats import source_from, source_text
 from softmachine.languages.graph import Graph
 from softmachine.languages.turing import Rule, Tape, TuringMachine
 from softmachine.support.errors import SourceError, UsageError
-from tests.sources import crasp_programs, srasp_programs
-from tests.sources.circuits import random_circuit
-from tests.sources.counter_machines import random_counter_machine
-from tests.sources.formulas import random_formula
-from tests.sources.machines import random_machine
-from tests.sources.saved_sources import assert_kept
+from softmachine.testing import assert_kept_as_text, crasp, srasp
+from softmachine.testing.circuit import random_circuit
+from softmachine.testing.counter import random_counter_machine
+from softmachine.testing.temporal import random_formula
+from softmachine.testing.turing import random_turing_machine
 
 seeds = st.integers(0, 2**32).map(random.Random)
 names = st.text(min_size=1, max_size=6) | st.sampled_from([*"#,=-\n'\"", "--", "a b", "vdd"])
@@ -26,17 +25,17 @@ names = st.text(min_size=1, max_size=6) | st.sampled_from([*"#,=-\n'\"", "--", "
 
 @pytest.mark.parametrize("entry", zoo.entries(), ids=lambda entry: entry.name)
 def test_every_zoo_entry_is_kept(entry: zoo.Entry) -> None:
-    assert_kept(entry.load())
+    assert_kept_as_text(entry.load())
 
 
 @given(seeds, st.integers(1, 4), st.sampled_from(list(Tape)), st.lists(names, min_size=6, max_size=6, unique=True))
 @settings(max_examples=100, deadline=None)
 def test_machines_are_kept(rng: random.Random, tapes: int, tape: Tape, called: list[str]) -> None:
-    machine = random_machine(rng, tapes=tapes, tape=tape, symbols=3, states=4)
+    machine = random_turing_machine(rng, tapes=tapes, tape=tape, symbols=3, states=4)
     state = dict(zip(machine.states, called, strict=False))
     rules = [Rule(state[rule.state], rule.read, rule.write, rule.move, state[rule.next]) for rule in machine.rules]
     rng.shuffle(rules)
-    assert_kept(
+    assert_kept_as_text(
         TuringMachine(
             name=called[-1],
             states=tuple(state.values()),
@@ -63,7 +62,7 @@ def test_circuits_are_kept(seed: int, called: list[str], threshold: int) -> None
     gates.append(Gate(called[-1], GateKind.THR, (called[0],) * 2, threshold))
     random.Random(seed).shuffle(gates)
     outputs = tuple(wire[one] for one in made.outputs)
-    assert_kept(Circuit(name=called[0], inputs=tuple(called[:3]), gates=tuple(gates), outputs=outputs))
+    assert_kept_as_text(Circuit(name=called[0], inputs=tuple(called[:3]), gates=tuple(gates), outputs=outputs))
 
 
 vertices = st.text(st.characters(exclude_categories=["Z", "C"]), min_size=1, max_size=4) | st.sampled_from(["--", "#"])
@@ -73,7 +72,7 @@ vertices = st.text(st.characters(exclude_categories=["Z", "C"]), min_size=1, max
 @settings(max_examples=100, deadline=None)
 def test_graphs_are_kept(rng: random.Random, called: list[str], directed: bool, edges: int) -> None:
     pairs = tuple((rng.choice(called), rng.choice(called)) for _ in range(edges))
-    assert_kept(Graph(name="g", vertices=tuple(called), edges=pairs, directed=directed))
+    assert_kept_as_text(Graph(name="g", vertices=tuple(called), edges=pairs, directed=directed))
 
 
 symbols = st.lists(st.text(min_size=1, max_size=3), min_size=2, max_size=4, unique=True)
@@ -83,17 +82,17 @@ symbols = st.lists(st.text(min_size=1, max_size=3), min_size=2, max_size=4, uniq
 @settings(max_examples=100, deadline=None)
 def test_formulas_are_kept(rng: random.Random, letters: list[str], name: str) -> None:
     formula = random_formula(rng, 3, letters)
-    assert_kept(temporal.Specification(name=name, formula=formula, alphabet=tuple(letters)))
+    assert_kept_as_text(temporal.Specification(name=name, formula=formula, alphabet=tuple(letters)))
 
 
 @given(st.integers(0, 2**32), st.text(min_size=1))
 @settings(max_examples=60, deadline=None)
 def test_programs_and_counter_machines_are_kept(seed: int, name: str) -> None:
-    assert_kept(replace(srasp_programs.random_program(random.Random(seed)), name=name))
-    assert_kept(replace(crasp_programs.random_program(seed, thinks=seed % 2 == 0), name=name))
+    assert_kept_as_text(replace(srasp.random_program(random.Random(seed)), name=name))
+    assert_kept_as_text(replace(crasp.random_program(seed, thinks=seed % 2 == 0), name=name))
     # A conjunction of one test, which nobody writes, is written as that test.
     machine = source_text(random_counter_machine(random.Random(seed)))
-    assert_kept(source_from("counter", name, machine))
+    assert_kept_as_text(source_from("counter", name, machine))
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,8 @@ from softmachine.languages.formats import format_named
 from softmachine.languages.turing import Rule, Tape, TuringMachine, execute
 from softmachine.languages.turing.turingmachine_io import parse, to_text
 from softmachine.support.errors import InvalidError, SourceError, UsageError
-from tests.sources.machines import random_machine, random_word
+from softmachine.testing import random_word
+from softmachine.testing.turing import random_turing_machine
 
 INCREMENT = """\
 # Adds one to a binary number.
@@ -177,7 +178,7 @@ def test_two_rules_for_the_same_reading_are_both_named() -> None:
 
 def random_single(seed: int, tape: Tape) -> TuringMachine:
     rng = random.Random(seed)
-    machine = random_machine(rng, symbols=rng.randrange(1, 7), states=rng.randrange(1, 6), tape=tape)
+    machine = random_turing_machine(rng, symbols=rng.randrange(1, 7), states=rng.randrange(1, 6), tape=tape)
     word = random_word(rng, machine, 5) if machine.alphabet and rng.random() < 0.5 else ()
     return replace(machine, default_input=word)
 
@@ -249,7 +250,7 @@ def test_what_is_written_is_what_one_would_write() -> None:
 
 def test_a_machine_with_two_tapes_is_refused() -> None:
     with pytest.raises(UsageError, match="it has 2 tapes"):
-        to_text(random_machine(random.Random(1), tapes=2))
+        to_text(random_turing_machine(random.Random(1), tapes=2))
 
 
 @pytest.mark.parametrize(

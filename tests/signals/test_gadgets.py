@@ -39,9 +39,10 @@ from softmachine.ir.gadgets import (
 from softmachine.ir.kinds import BIT, integer, real
 from softmachine.support.errors import ConstructionError
 from softmachine.support.polynomial import Bound
+from softmachine.testing import strings
 from softmachine.transformer.attention import Mask
 from softmachine.transformer.features import INVERSE, Bit, I
-from tests.sources.oracle import LETTERS, START, letter, words
+from tests.sources.oracle import LETTERS, START, letter
 
 NUMBERS = Vocabulary({str(k): k for k in range(-4, 5)})
 """Tokens that are small integers."""
@@ -80,7 +81,7 @@ def truths(signal: Signal, tokens: list[str], vocabulary: tuple[str, ...] = LETT
 
 def all_words(longest: int) -> Iterator[list[str]]:
     for length in range(longest + 1):
-        for word in words(length):
+        for word in strings("ab", length, length):
             yield [START, *word]
 
 

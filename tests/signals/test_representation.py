@@ -13,10 +13,11 @@ from softmachine.compiler import compile_program
 from softmachine.ir import Signal, Vocabulary, loop, position, recogniser, stack, step
 from softmachine.ir.gadgets import all_of, any_of, exists, fetch, latest, mean
 from softmachine.ir.kinds import BIT
+from softmachine.testing import assert_computes_signals, strings
 from softmachine.transformer.attention import Mask
 from softmachine.transformer.features import Bit, Logarithm
 from softmachine.transformer.wired_features import Table
-from tests.sources.oracle import LETTERS, START, agrees_with_signals, letter, truths, words
+from tests.sources.oracle import LETTERS, START, letter, truths
 
 # Temporal logic: since
 
@@ -30,7 +31,7 @@ def since(p: Signal, q: Signal) -> Signal:
 @pytest.mark.parametrize("length", range(6))
 def test_since_holds_where_its_definition_does(length: int) -> None:
     p, q = letter("a"), letter("b")
-    for word in words(length):
+    for word in strings("ab", length, length):
         found = truths(since(p, q), [START, *word])
         for i in range(1, length + 1):
             expected = any(
@@ -54,7 +55,7 @@ def test_a_comparison_of_two_counts_needs_no_position_feature_and_one_layer() ->
     assert transformer.features == ()
     assert len(transformer.layers) == 1
     for length in range(7):
-        for word in words(length):
+        for word in strings("ab", length, length):
             found = truths(more_a, [START, *word])
             assert found == [word[:i].count("a") >= word[:i].count("b") for i in range(length + 1)]
 
@@ -185,5 +186,5 @@ def test_a_loop_may_name_things_and_use_what_is_outside() -> None:
 
     carried = loop("mix", times=3, carry=letter("a"), body=body)
     program = recogniser("mix", LETTERS.tokens, carried)
-    for word in words(4):
-        agrees_with_signals(program, [START, *word])
+    for word in strings("ab", 4, 4):
+        assert_computes_signals(program, [START, *word])

@@ -21,13 +21,14 @@ from softmachine.engines.numerics.floating import Float
 from softmachine.ir import evaluate
 from softmachine.languages import zoo
 from softmachine.languages.turing import Rule, Tape, TuringMachine, execute
+from softmachine.testing import random_word
+from softmachine.testing import words as all_words
+from softmachine.testing.turing import random_turing_machine
 from softmachine.theorems.chapter_8.theorem import THEOREMS, signals
 from softmachine.theorems.chapter_8.tokens import TuringCodec
 from softmachine.theorems.cost import Cost
 from softmachine.transformer.attention import Choice
 from tests.models import model_of
-from tests.sources.formulas import words as all_words
-from tests.sources.machines import random_machine, random_word
 
 NAMES = [entry.name for entry in zoo.entries() if entry.file.startswith("turing/")]
 
@@ -193,7 +194,7 @@ def random_case(seed: int, steps: int = 20) -> tuple[TuringMachine, tuple[str, .
     best: tuple[int, TuringMachine, tuple[str, ...]] | None = None
     for _ in range(40):
         symbols = chooser.randint(2, 5 if tapes < 3 else 3)
-        machine = random_machine(chooser, tapes=tapes, symbols=symbols, states=chooser.randint(2, 5), tape=tape)
+        machine = random_turing_machine(chooser, tapes=tapes, symbols=symbols, states=chooser.randint(2, 5), tape=tape)
         word = random_word(chooser, machine, chooser.randint(0, 6))
         made = execute(machine, word, max_steps=steps).steps
         if best is None or made > best[0]:

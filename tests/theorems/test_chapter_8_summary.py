@@ -10,16 +10,17 @@ import softmachine as sm
 from softmachine.engines.check import check_words
 from softmachine.ir import evaluate
 from softmachine.languages.turing import Tape, TuringMachine, execute
+from softmachine.testing import random_word
+from softmachine.testing.turing import random_turing_machine
 from softmachine.theorems.chapter_8_summary import tokens
 from softmachine.theorems.chapter_8_summary.theorem import signals
 from softmachine.theorems.chapter_8_summary.tokens import SummaryCodec
-from tests.sources.machines import random_machine, random_word
 
 
 def random_case(seed: int, tapes: int) -> tuple[random.Random, TuringMachine]:
     rng = random.Random(seed)
     tape = rng.choice(list(Tape))
-    return rng, random_machine(rng, tapes=tapes, symbols=rng.randint(2, 3), states=rng.randint(2, 4), tape=tape)
+    return rng, random_turing_machine(rng, tapes=tapes, symbols=rng.randint(2, 3), states=rng.randint(2, 4), tape=tape)
 
 
 @pytest.mark.parametrize("seed", [*range(8), *(pytest.param(s, marks=pytest.mark.slow) for s in range(8, 200))])
@@ -68,7 +69,7 @@ def test_a_saved_model_runs_as_before(tmp_path: object) -> None:
 def test_long_runs_should_say_what_short_ones_should(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """The compiled loop and the plain one agree, wherever one hands over to the other."""
     rng = random.Random(seed)
-    machine = random_machine(rng, tapes=1 + seed % 2, tape=list(Tape)[seed % len(Tape)])
+    machine = random_turing_machine(rng, tapes=1 + seed % 2, tape=list(Tape)[seed % len(Tape)])
     codec = SummaryCodec(machine)
     word = tuple(rng.choices(machine.alphabet, k=seed % 4))
     right = [*codec.expected(word, 200)]

@@ -13,12 +13,12 @@ from softmachine.ir.gadgets.bit_addresses import unit_scale
 from softmachine.languages import circuit as circuits
 from softmachine.languages.circuit import Basis, Circuit, Gate, GateKind, evaluate
 from softmachine.support.errors import PrecisionError
+from softmachine.testing.circuit import random_circuit, random_layered
 from softmachine.theorems.circuit.layout import Layout
 from softmachine.theorems.circuit.theorem import binary_signals, unit_signals
 from softmachine.theorems.circuit.tokens import CircuitCodec
 from softmachine.theorems.shared.special_tokens import PAD
 from softmachine.transformer.weights import Transformer
-from tests.sources.circuits import random_circuit, random_layered
 
 LAYOUTS = ("circuit-binary", "circuit-unit")
 ATTENTIONS = ("hard", "soft")

@@ -10,6 +10,7 @@ from softmachine import api
 from softmachine.ir import evaluate as evaluate_signal
 from softmachine.languages.circuit import Basis, Circuit, Gate, GateKind, simplified
 from softmachine.support.errors import ConstructionError, OutgrownError
+from softmachine.testing.circuit import random_circuit
 from softmachine.theorems.circuit.tokens import wire_values
 from softmachine.theorems.circuit_evaluator.theorem import signals
 from softmachine.theorems.circuit_evaluator.tokens import (
@@ -19,7 +20,6 @@ from softmachine.theorems.circuit_evaluator.tokens import (
     serialised,
     without_constants,
 )
-from tests.sources.circuits import random_circuit
 from tests.theorems import evaluators
 
 EXAMPLE = Circuit(

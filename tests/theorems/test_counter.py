@@ -15,8 +15,8 @@ from softmachine.languages.counter import CounterMachine, RunError, execute, par
 from softmachine.languages.crasp import generate
 from softmachine.support.errors import ConstructionError
 from softmachine.support.token_array import Packed
+from softmachine.testing.counter import random_counter_machine
 from softmachine.theorems.counter.tokens import CounterCodec
-from tests.sources.counter_machines import random_counter_machine
 
 CONSTRUCTIONS = ["counter", "counter-relu", "counter-relu-bounded"]
 MOST = 40

@@ -16,11 +16,11 @@ from softmachine.ir import evaluate
 from softmachine.languages.crasp import Program, core, parse
 from softmachine.languages.crasp.evaluate import generate
 from softmachine.support.errors import ConstructionError, InputError, StuckError, UsageError
+from softmachine.testing import words as all_words
+from softmachine.testing.crasp import random_program
 from softmachine.theorems.crasp.tokens import STUCK, CraspCodec
 from softmachine.transformer.attention import Choice
 from tests.models import signals_of
-from tests.sources.crasp_programs import random_program
-from tests.sources.formulas import words as all_words
 
 LENGTH = 100
 Variant = tuple[str, str, int | None]

@@ -23,10 +23,11 @@ from softmachine.support.errors import (
     PartedError,
     UsageError,
 )
+from softmachine.testing import words
+from softmachine.testing.rasp import random_program
 from softmachine.theorems.rasp.answers import LARGEST
 from softmachine.theorems.rasp.theorem import answers_of
 from softmachine.theorems.rasp.tokens import CausalRaspCodec, RaspCodec
-from tests.sources.rasp_programs import random_program, words
 
 WRITERS = ("parity-scratchpad-rasp", "addition-scratchpad-rasp")
 

@@ -12,10 +12,11 @@ from softmachine.engines.check import check_words
 from softmachine.ir import evaluate
 from softmachine.languages.turing import Tape, TuringMachine
 from softmachine.support.errors import ConstructionError, InputError, UsageError
+from softmachine.testing import random_word
+from softmachine.testing.turing import random_turing_machine
 from softmachine.theorems.residues import theorem as residues
 from softmachine.theorems.shared.stream_tokens import LIMIT, StreamCodec
 from tests.models import signals_of, with_codec
-from tests.sources.machines import random_machine, random_word
 
 STREAMS = ("address-bits", "residues", "residues-without-positions")
 WORDS = [tuple(word) for word in ("", "a", "b", "ab", "ba", "aab", "bbaba")]
@@ -46,7 +47,7 @@ def test_every_short_input_is_right_in_exact_arithmetic(name: str, construction:
 def test_random_machines_run_right_under_every_tape_convention(construction: str, tape: Tape, tapes: int) -> None:
     rng = random.Random(f"{construction} {tape} {tapes}")
     for _ in range(3 - tapes):
-        machine = random_machine(rng, tapes=tapes, symbols=3, states=4 - tapes, tape=tape)
+        machine = random_turing_machine(rng, tapes=tapes, symbols=3, states=4 - tapes, tape=tape)
         words = [random_word(rng, machine, length) for length in (0, 1, 3, 6)]
         report = check_words(sm.compile(machine, construction, length=24), words, arithmetic="float32")
         assert report.holds, report.disagreements[0]
@@ -59,7 +60,7 @@ def test_random_machines_run_right_under_every_tape_convention(construction: str
 def test_many_random_machines_run_right(construction: str, tape: Tape, seed: int) -> None:
     rng = random.Random(seed)
     for _ in range(6):
-        machine = random_machine(rng, tapes=rng.choice([1, 1, 2]), tape=tape)
+        machine = random_turing_machine(rng, tapes=rng.choice([1, 1, 2]), tape=tape)
         words = [random_word(rng, machine, length) for length in (0, 1, 2, 5, 11, 30)]
         report = check_words(sm.compile(machine, construction, length=140), words, arithmetic="float32")
         assert report.holds, report.disagreements[0]

@@ -18,13 +18,14 @@ from softmachine.languages.linear import Relation
 from softmachine.languages.srasp import Definition, Kind, Program, accepts, parse, run
 from softmachine.languages.srasp.expressions import Compare, Vector
 from softmachine.support.errors import ConstructionError, InputError
+from softmachine.testing import words
+from softmachine.testing.srasp import random_program
 from softmachine.theorems.shared.special_tokens import START
 from softmachine.theorems.srasp.numbers import SHARPNESS, Finder
 from softmachine.theorems.srasp.theorem import signals as signals_of
 from softmachine.transformer.attention import softmax
 from softmachine.transformer.features import LENGTH
 from softmachine.transformer.weights import Transformer
-from tests.sources.srasp_programs import random_program, words
 
 ZOO = {
     file.name.removesuffix(".srasp"): file.read_text(encoding="utf-8")

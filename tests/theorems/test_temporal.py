@@ -12,11 +12,11 @@ from softmachine.compiler import compile_program
 from softmachine.engines.dense.engine import DenseEngine
 from softmachine.languages.temporal import Formula, Operator, Specification, core, fragment, parse_formula, truth
 from softmachine.support.errors import ConstructionError, InputError, SourceError
+from softmachine.testing.temporal import ALL, OF_LENGTH, random_formula
 from softmachine.theorems.shared.special_tokens import START
 from softmachine.theorems.temporal.heads import Variant, Vision
 from softmachine.theorems.temporal.theorem import signals
 from softmachine.transformer.weights import Transformer
-from tests.sources.formulas import ALL, OF_LENGTH, random_formula
 
 FORMULAS = [
     "Q_a since Q_b", "Q_a since! Q_b", "Q_a until Q_b", "Q_a until! Q_b", "prev Q_a", "next Q_a", "prev prev Q_a",

@@ -28,13 +28,14 @@ from softmachine.ir.primitives import Named
 from softmachine.ir.signal import inputs_first, of_node
 from softmachine.languages.turing import Action, Configuration, Rule, Tape, TuringMachine, execute
 from softmachine.support.errors import ConstructionError, InputError, PrecisionError, UsageError
+from softmachine.testing import random_word
+from softmachine.testing.turing import random_turing_machine
 from softmachine.theorems.ternary.cost import PLAIN_COST, SUMMARY_COST
 from softmachine.theorems.ternary.theorem import bits_for, signals
 from softmachine.theorems.ternary.tokens import Ending, Mark, TernaryCodec, segments
 from softmachine.transformer.weights import Layer, Transformer
 from tests.models import with_codec
 from tests.sources.adder import binary_adder
-from tests.sources.machines import random_machine, random_word
 
 
 def model(machine: TuringMachine, bits: int, *, summarises: bool = False, denoised: bool = False) -> Model:
@@ -68,7 +69,10 @@ def machines(count: int, *, largest: int = 2) -> Iterator[tuple[random.Random, T
     for seed in range(count):
         rng = random.Random(seed)
         tapes, tape = rng.randint(1, largest), rng.choice(list(Tape))
-        yield rng, random_machine(rng, tapes=tapes, symbols=rng.randint(2, 3), states=rng.randint(2, 4), tape=tape)
+        yield (
+            rng,
+            random_turing_machine(rng, tapes=tapes, symbols=rng.randint(2, 3), states=rng.randint(2, 4), tape=tape),
+        )
 
 
 @pytest.mark.parametrize("summarises", [False, True])
@@ -395,7 +399,9 @@ def sixteen_steps_or_more(seed: int) -> tuple[TuringMachine, tuple[str, ...]]:
     rng = random.Random(seed)
     for _ in range(20):
         tapes, tape = rng.choice([1, 1, 1, 2]), rng.choice(list(Tape))
-        machine = random_machine(rng, tapes=tapes, symbols=rng.randint(2, 3), states=rng.randint(2, 4), tape=tape)
+        machine = random_turing_machine(
+            rng, tapes=tapes, symbols=rng.randint(2, 3), states=rng.randint(2, 4), tape=tape
+        )
         word = random_word(rng, machine, rng.randrange(4))
         if execute(machine, word, max_steps=16).steps == 16:
             break

@@ -10,6 +10,7 @@ from softmachine import api
 from softmachine.ir import evaluate as evaluate_signal
 from softmachine.languages.circuit import Basis, Circuit, Gate, GateKind, majority
 from softmachine.support.errors import OutgrownError
+from softmachine.testing.circuit import random_circuit
 from softmachine.theorems.circuit_evaluator.tokens import (
     ThresholdEvaluatorCodec,
     fitting_length,
@@ -17,7 +18,6 @@ from softmachine.theorems.circuit_evaluator.tokens import (
     serialised,
 )
 from softmachine.theorems.threshold_evaluator.theorem import signals
-from tests.sources.circuits import random_circuit
 from tests.theorems import evaluators
 
 TWO_OF_THREE = Circuit(

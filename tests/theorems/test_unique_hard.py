@@ -10,9 +10,9 @@ import pytest
 
 import softmachine as sm
 from softmachine.support.errors import ConstructionError
+from softmachine.testing.temporal import ALL, COMPARISON, COUNT_PREDICATE, COUNTS, OF_LENGTH, random_formula
 from softmachine.theorems.unique_hard.theorem import signals
 from softmachine.transformer.attention import Choice
-from tests.sources.formulas import ALL, COMPARISON, COUNT_PREDICATE, COUNTS, OF_LENGTH, random_formula
 from tests.theorems import positionless
 
 STAR_FREE = [name for name in (*ALL, OF_LENGTH) if name not in (*COUNTS, COUNT_PREDICATE, COMPARISON)]

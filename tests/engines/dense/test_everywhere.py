@@ -23,9 +23,9 @@ from softmachine.engines.numerics.base import Array
 from softmachine.engines.numerics.floating import Float
 from softmachine.languages.circuit import evaluate, multiplier
 from softmachine.support.errors import PrecisionError
+from softmachine.testing.circuit import random_circuit
 from softmachine.transformer.attention import Choice, Mask
 from softmachine.transformer.weights import Transformer
-from tests.sources.circuits import random_circuit
 from tests.sources.transformers import RandomTransformer
 
 NEVER, ALWAYS = 1 << 60, 1

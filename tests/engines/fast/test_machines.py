@@ -13,9 +13,10 @@ from softmachine.engines.fast import FastEngine
 from softmachine.languages import zoo
 from softmachine.languages.turing import Tape, TuringMachine
 from softmachine.support.errors import UsageError
+from softmachine.testing import random_word
+from softmachine.testing.turing import grown_machine, random_turing_machine
 from softmachine.theorems.codec import DecoderCodec
 from tests.engines.fast.reference import expected_codes
-from tests.sources.machines import grown_machine, random_machine, random_word
 
 BENCHMARKS = {
     "busy beaver 5": "busy-beaver-5",
@@ -58,7 +59,9 @@ def test_machines_of_the_zoo(entry: zoo.Entry) -> None:
 @pytest.mark.parametrize("seed", range(12))
 def test_random_machines(seed: int) -> None:
     rng = random.Random(seed)
-    machine = random_machine(rng, tapes=rng.choice([1, 1, 2]), symbols=rng.randrange(2, 5), tape=rng.choice(TAPES))
+    machine = random_turing_machine(
+        rng, tapes=rng.choice([1, 1, 2]), symbols=rng.randrange(2, 5), tape=rng.choice(TAPES)
+    )
     agrees(machine, random_word(rng, machine, rng.randrange(5)), 120)
 
 
@@ -68,7 +71,7 @@ def test_2000_random_machines(part: int) -> None:
     for seed in range(1000 + 100 * part, 1100 + 100 * part):
         rng = random.Random(seed)
         tapes = rng.choice([1, 1, 1, 2, 3])
-        machine = random_machine(rng, tapes=tapes, symbols=rng.randrange(2, 5), tape=rng.choice(TAPES))
+        machine = random_turing_machine(rng, tapes=tapes, symbols=rng.randrange(2, 5), tape=rng.choice(TAPES))
         agrees(machine, random_word(rng, machine, rng.randrange(8)), 200)
 
 

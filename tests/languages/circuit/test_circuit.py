@@ -18,7 +18,7 @@ from softmachine.languages.circuit import (
 )
 from softmachine.languages.source import Source
 from softmachine.support.errors import InputError, InvalidError, UsageError
-from tests.sources.circuits import random_circuit
+from softmachine.testing.circuit import random_circuit
 
 
 def circuit(*gates: Gate, inputs: str = "a b", outputs: str = "y") -> Circuit:

@@ -13,8 +13,9 @@ from softmachine.languages.circuit import (
 )
 from softmachine.languages.formats import formats, parse
 from softmachine.support.errors import InvalidError, SourceError, UsageError
+from softmachine.testing.circuit import random_circuit
 from softmachine.theorems.read_source import read_source
-from tests.sources.circuits import AIGER, BENCH, BLIF, BRISTOL, random_circuit
+from tests.sources.circuits import AIGER, BENCH, BLIF, BRISTOL
 
 NAMES = ("bench", "blif", "aiger", "bristol")
 

@@ -19,8 +19,8 @@ from softmachine.languages.counter import (
 from softmachine.languages.crasp import encode
 from softmachine.languages.turing import Tape, TuringMachine
 from softmachine.support.errors import ConstructionError
+from softmachine.testing.turing import random_turing_machine
 from tests.languages.counter.textbook import Textbook
-from tests.sources.machines import random_machine
 
 MINSKY = (1,)
 WAYS = [(3, (1, 2, 4, 8)), (4, (1, 2, 4, 8, 16, 32, 64, 128)), (3, (1, 3, 9, 27)), (4, MINSKY)]
@@ -139,7 +139,7 @@ def test_random_machines_move_the_head_as_on_a_tape(
     rng = random.Random(f"{tape} {work_counters} {strides} {count}")
     ended = 0
     for _ in range(count):
-        described = random_machine(rng, symbols=rng.choice([2, 3, 4]), states=rng.randint(1, 5), tape=tape)
+        described = random_turing_machine(rng, symbols=rng.choice([2, 3, 4]), states=rng.randint(1, 5), tape=tape)
         bounded_machine = counter_machine(described, work_counters=work_counters, strides=strides)
         relative_machine = relative_counter_machine(described, work_counters=work_counters, strides=strides)
         for length in (0, 1, 2, 3):

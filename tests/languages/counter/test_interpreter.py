@@ -26,7 +26,7 @@ from softmachine.languages.counter import (
 )
 from softmachine.support.errors import InputError, UsageError
 from softmachine.support.token_array import Coded
-from tests.sources.counter_machines import random_counter_machine
+from softmachine.testing.counter import random_counter_machine
 
 HALVE = parse("input a\ncounters x\nstart q\naccept even\nreject odd\n"
               "q: a >= 2 -> q: a -= 2, x += 1\nq: a = 1 -> odd\nq: else -> even")  # fmt: skip

@@ -8,7 +8,7 @@ from softmachine.languages.counter import TRUE, CounterMachine, Not, Transition,
 from softmachine.languages.counter.printing import machine_table
 from softmachine.languages.source import Source
 from softmachine.support.errors import InputError, InvalidError
-from tests.sources.counter_machines import random_counter_machine
+from softmachine.testing.counter import random_counter_machine
 
 HEAD = "input a b\ncounters x\nstart q\naccept yes\nreject no\n"
 

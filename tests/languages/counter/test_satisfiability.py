@@ -7,7 +7,7 @@ import pytest
 
 from softmachine.languages.counter import And, CounterComparison, Linear, Relation, compare, holds
 from softmachine.languages.counter.satisfiability import Budget, OutOfBudgetError, common_solution
-from tests.sources.counter_machines import random_condition
+from softmachine.testing.counter import random_condition
 
 
 def at_least(constant: int, **factors: int) -> CounterComparison:

@@ -19,7 +19,7 @@ from softmachine.languages.counter import (
 )
 from softmachine.languages.formats import format_named, recognise
 from softmachine.support.errors import SourceError
-from tests.sources.counter_machines import random_condition, random_counter_machine
+from softmachine.testing.counter import random_condition, random_counter_machine
 
 EXAMPLE = """
 input a b                       # counter a starts with the number of a's

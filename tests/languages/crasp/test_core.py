@@ -6,7 +6,7 @@ from softmachine.languages.crasp import Comparison, core, counted, parse, run
 from softmachine.languages.linear import Linear
 from softmachine.languages.temporal import FALSE, TRUE, And, Constant, Formula, Not, Or, Symbol, subformulas
 from softmachine.support.errors import ConstructionError
-from tests.sources.crasp_programs import random_program
+from softmachine.testing.crasp import random_program
 
 
 def accepted(text: str) -> Formula:

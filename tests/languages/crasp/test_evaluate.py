@@ -9,7 +9,7 @@ import pytest
 from softmachine.languages.crasp import Evaluation, Program, evaluate, generate, parse, run
 from softmachine.languages.crasp.incremental import prefixes
 from softmachine.support.errors import ConstructionError, InputError, StuckError, UsageError
-from tests.sources.crasp_programs import random_program
+from softmachine.testing.crasp import random_program
 
 PARITY = parse("alphabet a b\nP := #[Q_a] - 2*#[Q_t]\nACC <- P = 0\nREJ <- P = 1\nt <- P >= 2", name="parity")
 

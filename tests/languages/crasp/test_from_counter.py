@@ -11,7 +11,7 @@ from softmachine.languages.counter import CounterMachine
 from softmachine.languages.crasp import evaluate, generate, parse, run, to_text
 from softmachine.languages.crasp.from_counter import counter_program, transition_tokens
 from softmachine.support.errors import StuckError
-from tests.sources.counter_machines import random_counter_machine
+from softmachine.testing.counter import random_counter_machine
 
 FOLDER = Path(zoo.__file__).parent / "counter"
 ZOO = {file.stem: counter.parse(file.read_text(encoding="utf-8"), name=file.stem) for file in FOLDER.glob("*.cm")}

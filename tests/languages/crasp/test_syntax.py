@@ -22,7 +22,7 @@ from softmachine.languages.formats import format_named
 from softmachine.languages.linear import Linear
 from softmachine.languages.temporal import TRUE, And, Formula, Not, Once, Or, Symbol
 from softmachine.support.errors import InvalidError, SourceError, UsageError
-from tests.sources.crasp_programs import random_program
+from softmachine.testing.crasp import random_program
 
 CONTRACT = """
     alphabet a b                    # input letters

@@ -7,7 +7,7 @@ import pytest
 from softmachine.languages import zoo
 from softmachine.languages.rasp import Program, evaluate, run
 from softmachine.languages.rasp.values import identity
-from tests.sources.rasp_programs import random_program
+from softmachine.testing.rasp import random_program
 
 
 def agrees(program: Program, word: list[str]) -> bool:

@@ -8,7 +8,7 @@ import pytest
 
 from softmachine.languages import rasp
 from softmachine.support.errors import StuckError
-from tests.sources.rasp_programs import random_program
+from softmachine.testing.rasp import random_program
 
 
 @pytest.mark.parametrize("block", range(4))

@@ -7,7 +7,8 @@ import pytest
 
 from softmachine.languages.rasp import UNDEFINED, Finite, Integer, Line, Program, Ratio, Type, evaluate, parse
 from softmachine.languages.rasp.values import Result, identity, is_number
-from tests.sources.rasp_programs import random_program, words
+from softmachine.testing import words
+from softmachine.testing.rasp import random_program
 
 
 def has_type(value: Result, found: Type, length: int) -> bool:

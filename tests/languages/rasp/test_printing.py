@@ -7,7 +7,7 @@ import pytest
 
 from softmachine.languages.rasp import Program, canonical, parse, to_text
 from softmachine.languages.rasp.building import distinguished
-from tests.sources.rasp_programs import random_program
+from softmachine.testing.rasp import random_program
 
 
 def survives(program: Program) -> bool:

@@ -27,7 +27,8 @@ from softmachine.languages.srasp.expressions import (
     Vector,
 )
 from softmachine.support.errors import InputError, UsageError
-from tests.sources.srasp_programs import random_program, words
+from softmachine.testing import words
+from softmachine.testing.srasp import random_program
 
 
 def value(body: str, word: str, alphabet: str = "a b c") -> tuple[Any, ...]:

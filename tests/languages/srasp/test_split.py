@@ -31,7 +31,8 @@ from softmachine.languages.srasp.expressions import (
     walk,
 )
 from softmachine.support.errors import ConstructionError
-from tests.sources.srasp_programs import random_program, words
+from softmachine.testing import words
+from softmachine.testing.srasp import random_program
 
 
 def predicate_of(predicate: str, definitions: str = "", alphabet: str = "a b c") -> tuple[Program, Expression]:

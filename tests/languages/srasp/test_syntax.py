@@ -31,7 +31,7 @@ from softmachine.languages.srasp.expressions import (
     Vector,
 )
 from softmachine.support.errors import InvalidError, SoftmachineError, SourceError
-from tests.sources.srasp_programs import random_program
+from softmachine.testing.srasp import random_program
 
 CONTRACT = """
     alphabet ( ) [ ]

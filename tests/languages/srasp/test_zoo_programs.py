@@ -13,7 +13,7 @@ import pytest
 import softmachine
 from softmachine.languages.formats import format_named
 from softmachine.languages.srasp import Program, accepts, parse, run, to_text
-from tests.sources.srasp_programs import words
+from softmachine.testing import words
 
 FOLDER = Path(softmachine.__file__).parent / "languages" / "zoo" / "srasp"
 NAMES = sorted(path.stem for path in FOLDER.glob("*.srasp"))

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from softmachine.languages.temporal import Formula, Specification, core, parse, parse_formula, satisfies, truth
 from softmachine.languages.temporal.sweep import swept_together
 from softmachine.support.errors import InputError
-from tests.sources.formulas import random_formula, words
+from softmachine.testing import words
+from softmachine.testing.temporal import random_formula
 
 LETTERS = "npqb"
 """Letters for neither, p, q, and both."""

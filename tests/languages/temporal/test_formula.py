@@ -34,7 +34,7 @@ from softmachine.languages.temporal import (
     symbols,
 )
 from softmachine.support.errors import InvalidError, UsageError
-from tests.sources.formulas import PAST, random_formula
+from softmachine.testing.temporal import PAST, random_formula
 
 A, B = Symbol("a"), Symbol("b")
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from softmachine.languages.formats import format_named
 from softmachine.languages.temporal import Formula, Specification, Symbol, parse, parse_formula, to_text
 from softmachine.support.errors import InvalidError, SoftmachineError, SourceError
-from tests.sources.formulas import random_formula
+from softmachine.testing.temporal import random_formula
 
 NAMES = ["a", "b", "10", "it's", "long symbol", "(", "\\", "\n", '"', "é_1", " ", "#", "x\ty", "Q_a", "\r", "\u2028"]
 

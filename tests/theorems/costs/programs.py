@@ -8,8 +8,8 @@ from functools import partial
 
 from softmachine.languages import counter, crasp, srasp
 from softmachine.languages.temporal import Specification
-from tests.sources.crasp_programs import random_program
-from tests.sources.formulas import ALL, COMPARISON, COUNT_PREDICATE, PAST, random_formula
+from softmachine.testing.crasp import random_program
+from softmachine.testing.temporal import ALL, COMPARISON, COUNT_PREDICATE, PAST, random_formula
 from tests.theorems.costs.family import SIX, Family, Made
 
 COUNTING = (COMPARISON, COUNT_PREDICATE)

@@ -1,4 +1,4 @@
-"""Random RASP programs for property tests, well-typed by construction, each decided by its seed alone."""
+"""Random RASP programs, well-typed by construction: of all constructs, causal, with loops, or generating."""
 
 from __future__ import annotations
 
@@ -29,6 +29,7 @@ from softmachine.languages.rasp.core import (
 from softmachine.languages.rasp.inference import Inference
 from softmachine.languages.rasp.ranges import distinct
 from softmachine.languages.rasp.values import is_number
+from softmachine.testing.randomness import Seed, generator
 
 ALPHABETS: tuple[tuple[tuple[str, ...], tuple[Value, ...]], ...] = (
     (("a", "b"), ("a", "b")),
@@ -37,41 +38,45 @@ ALPHABETS: tuple[tuple[tuple[str, ...], tuple[Value, ...]], ...] = (
     (("0", "1", "2"), (0, 1, 2)),
     (("t", "f"), (True, False)),
 )
-FEW = 24
-"""Tables are made of at most so many cases."""
-ATTEMPTS = 200
+MAX_CASES = 24
+"""Maximum number of cases of a table."""
+MAX_PROPOSALS = 200
+"""Maximum number of operations that are proposed for a program."""
 STOP = "$"
+"""The output symbol with which a generating program ends."""
 
 
 def random_program(
-    rng: random.Random, *, operations: int = 10, depth: int = 6, causal: bool | None = None, loop: bool = False
+    rng: Seed, *, operations: int = 10, depth: int = 6, causal: bool | None = None, loop: bool = False
 ) -> Program:
-    """A program of all constructs.
+    """Draw a program that may use every construct.
 
     Args:
-        rng: What decides.
-        operations: About how many operations it has beside the input.
-        depth: How many operations may follow from each other, at most.
-        causal: Whether it is causal; either if None.
-        loop: Whether there is a loop in it.
+        rng: The random generator, or a seed.
+        operations: The approximate number of operations besides the inputs.
+        depth: The maximal length of a chain of operations.
+        causal: Whether it is causal; None draws this, too.
+        loop: Whether it has a loop.
     """
+    rng = generator(rng)
     return _Grower(rng, depth, rng.random() < 0.5 if causal is None else causal).program(operations, loop)
 
 
-def random_writer(rng: random.Random, *, operations: int = 6, depth: int = 6) -> Program:
-    """A causal program that feeds on its own output: what it says is a letter, or the stop symbol."""
-    grower = _Grower(rng, depth, causal=True)
+def random_generating_program(rng: Seed, *, operations: int = 6, depth: int = 6) -> Program:
+    """Draw a causal program that reads its own output: each output is a letter or the stop symbol.
+
+    Args:
+        rng: The random generator, or a seed.
+        operations: The approximate number of operations besides the inputs.
+        depth: The maximal length of a chain of operations.
+    """
+    grower = _Grower(generator(rng), depth, causal=True)
     grower.grow(operations)
-    return grower.writer()
-
-
-def words(program: Program, longest: int, shortest: int = 0) -> list[tuple[str, ...]]:
-    """All words of these lengths."""
-    return [word for length in range(shortest, longest + 1) for word in product(program.alphabet, repeat=length)]
+    return grower.generating()
 
 
 class _Grower:
-    """Definitions in the making: operations are proposed, and kept if types fit."""
+    """Adds definitions to a program: operations are proposed, and kept if their types fit."""
 
     def __init__(self, rng: random.Random, depth: int, causal: bool) -> None:
         self.rng = rng
@@ -92,17 +97,17 @@ class _Grower:
         self.grow(operations)
         if loop:
             self.loop()
-        # The latest are the deepest.
+        # The last operations are the deepest.
         return self.made(self.sequences[-1] if self.rng.random() < 0.7 else self.rng.choice(self.sequences[-4:]))
 
-    def writer(self) -> Program:
-        """The latest sequence operator of few values, each of which stands for a letter or the end."""
-        said = [name for name in self.sequences if is_few(self.type_of(name))][-1]
-        domain = self.type_of(said)
+    def generating(self) -> Program:
+        """The program whose output maps each value of the last operation with few values to a letter or the end."""
+        source = [name for name in self.sequences if _is_few(self.type_of(name))][-1]
+        domain = self.type_of(source)
         assert isinstance(domain, Finite)
         results = [self.rng.choice([*self.letters, *self.letters, STOP]) for _ in domain.values]
         rows = tuple(((value,), result) for value, result in zip(domain.values, results, strict=True))
-        self.definitions.append(Definition("said", Table((said,), rows)))
+        self.definitions.append(Definition("said", Table((source,), rows)))
         return self.made("said", STOP)
 
     def made(self, output: str, stop: str | None = None) -> Program:
@@ -117,7 +122,7 @@ class _Grower:
             self.apply, self.apply, self.apply, self.table, self.select, self.select, self.select, self.pairs,
             self.combine, self.aggregate, self.aggregate, self.aggregate, self.width, self.width,
         ]  # fmt: skip
-        for _ in range(ATTEMPTS):
+        for _ in range(MAX_PROPOSALS):
             if len(self.definitions) >= wanted:
                 break
             node = self.rng.choice(proposals)()
@@ -138,7 +143,7 @@ class _Grower:
         return True
 
     def fits(self, definition: Definition) -> bool:
-        """Whether the types fit; if not, nothing is left of it."""
+        """Whether the types fit; if they do not, the definition leaves no trace."""
         known = set(self.inference.types) | set(self.inference.facts)
         self.inference.infer([definition])
         if not self.inference.problems:
@@ -156,7 +161,7 @@ class _Grower:
         return found
 
     def sequence(self, wanted: Callable[[Type], bool] = lambda _: True) -> str | None:
-        """A sequence operator of a type, the later ones rather than the earlier."""
+        """A sequence operator of a type; later ones are more likely."""
         fitting = [name for name in self.sequences if wanted(self.type_of(name))]
         varying = [name for name in fitting if not isinstance(self.inference.nodes[name], Constant)]
         if varying and self.rng.random() < 0.85:
@@ -170,19 +175,19 @@ class _Grower:
         match rng.randrange(5):
             case 0:
                 operator = rng.choice(COMPARISONS)
-                same = self.sequence(is_numeric) if rng.random() < 0.7 else self.sequence()
-                other = self.sequence(is_numeric if same and is_numeric(self.type_of(same)) else is_symbolic)
+                same = self.sequence(_is_numeric) if rng.random() < 0.7 else self.sequence()
+                other = self.sequence(_is_numeric if same and _is_numeric(self.type_of(same)) else _is_symbolic)
                 return Apply(operator, (same, other)) if same and other else None
             case 1:
-                condition, then = self.sequence(is_boolean), self.sequence()
-                numeric = then is not None and is_numeric(self.type_of(then))
-                otherwise = self.sequence(is_numeric if numeric else is_symbolic)
+                condition, then = self.sequence(_is_boolean), self.sequence()
+                numeric = then is not None and _is_numeric(self.type_of(then))
+                otherwise = self.sequence(_is_numeric if numeric else _is_symbolic)
                 return (
                     Apply(Operator.CHOOSE, (then, condition, otherwise)) if condition and then and otherwise else None
                 )
             case 2:
                 operator = rng.choice([Operator.AND, Operator.OR, Operator.NOT, Operator.INDICATOR])
-                one, other = self.sequence(is_boolean), self.sequence(is_boolean)
+                one, other = self.sequence(_is_boolean), self.sequence(_is_boolean)
                 unary = operator in (Operator.NOT, Operator.INDICATOR)
                 return Apply(operator, (one,) if unary else (one, other)) if one and other else None
             case _:
@@ -193,23 +198,23 @@ class _Grower:
         common = [Operator.ADD, Operator.SUBTRACT, Operator.ADD, Operator.SUBTRACT, Operator.MINIMUM, Operator.MAXIMUM]
         rare = [Operator.MULTIPLY, Operator.DIVIDE, Operator.FLOOR_DIVIDE, Operator.MODULO, Operator.POWER]
         unary = [Operator.NEGATE, Operator.ABSOLUTE, Operator.ROUND, Operator.TRUNCATE]
-        one = self.sequence(is_numeric)
+        one = self.sequence(_is_numeric)
         if one is None:
             return None
         if rng.random() < 0.25:
             return Apply(rng.choice(unary), (one,))
         operator = rng.choice(common if rng.random() < 0.7 else rare)
-        # Most products and quotients of numbers that both grow have no construction without a bound.
+        # Most products and quotients of two growing numbers have no construction without a bound on the length.
         few = operator in rare and rng.random() < 0.9
-        other = self.sequence((lambda found: isinstance(found, Finite) and is_numeric(found)) if few else is_numeric)
+        other = self.sequence((lambda found: isinstance(found, Finite) and _is_numeric(found)) if few else _is_numeric)
         return Apply(operator, (one, other)) if other else None
 
     def table(self) -> Node | None:
-        names = [self.sequence(is_few) for _ in range(self.rng.choice([1, 1, 2]))]
+        names = [self.sequence(_is_few) for _ in range(self.rng.choice([1, 1, 2]))]
         operands = tuple(dict.fromkeys(name for name in names if name))
         domains = [found.values for found in map(self.type_of, operands) if isinstance(found, Finite)]
         cases = list(product(*domains))
-        if not operands or not cases or len(cases) > FEW:
+        if not operands or not cases or len(cases) > MAX_CASES:
             return None
         results: list[Value] = self.rng.choice([["a", "b", "c"], [0, 1], [0, 1, 2], [True, False], [Fraction(1, 2), 1]])
         total = self.rng.random() < 0.9
@@ -220,21 +225,21 @@ class _Grower:
         rng = self.rng
         if rng.random() < 0.1:
             return SelectAll(selected=rng.random() < 0.9)
-        key = self.sequence(is_integral if rng.random() < 0.6 else lambda _: True)
-        numeric = key is not None and is_numeric(self.type_of(key))
-        query = self.sequence(is_integral if numeric else is_symbolic)
+        key = self.sequence(_is_integral if rng.random() < 0.6 else lambda _: True)
+        numeric = key is not None and _is_numeric(self.type_of(key))
+        query = self.sequence(_is_integral if numeric else _is_symbolic)
         comparison = Operator.EQUAL if rng.random() < 0.5 else rng.choice(COMPARISONS)
         return Select(key, query, comparison) if key and query else None
 
     def pairs(self) -> Node | None:
-        key, query = self.sequence(is_few), self.sequence(is_few)
+        key, query = self.sequence(_is_few), self.sequence(_is_few)
         if not key or not query:
             return None
         keys, queries = self.type_of(key), self.type_of(query)
         assert isinstance(keys, Finite)
         assert isinstance(queries, Finite)
         chosen = [pair for pair in product(keys.values, queries.values) if self.rng.random() < 0.5]
-        return SelectPairs(key, query, tuple(chosen[:FEW]))
+        return SelectPairs(key, query, tuple(chosen[:MAX_CASES]))
 
     def combine(self) -> Node | None:
         if len(self.selectors) < 2:
@@ -246,8 +251,8 @@ class _Grower:
         values = self.sequence()
         if not self.selectors or not values:
             return None
-        numeric = is_numeric(self.type_of(values))
-        default = self.sequence(is_numeric if numeric else is_symbolic)
+        numeric = _is_numeric(self.type_of(values))
+        default = self.sequence(_is_numeric if numeric else _is_symbolic)
         reductions = [Reduction.MEAN, Reduction.MEAN, Reduction.LARGEST, Reduction.SMALLEST]
         reduction = self.rng.choice(reductions) if numeric else Reduction.MEAN
         return Aggregate(self.rng.choice(self.selectors[-5:]), values, default, reduction) if default else None
@@ -256,8 +261,8 @@ class _Grower:
         return Width(self.rng.choice(self.selectors[-5:])) if self.selectors else None
 
     def loop(self) -> None:
-        """A loop that ends: the largest value so far is handed on to the next position."""
-        start = self.sequence(lambda found: isinstance(found, Finite | Integer) and is_integral(found))
+        """Add a loop that ends: each position receives the largest value of those that it sees."""
+        start = self.sequence(lambda found: isinstance(found, Finite | Integer) and _is_integral(found))
         if start is None:
             return
         following = Definition("next_x", Apply(Operator.MAXIMUM, ("x", "handed_on")))
@@ -268,23 +273,23 @@ class _Grower:
                 return
 
 
-def is_numeric(found: Type) -> bool:
+def _is_numeric(found: Type) -> bool:
     return not isinstance(found, Finite) or all(is_number(value) for value in found.values)
 
 
-def is_symbolic(found: Type) -> bool:
+def _is_symbolic(found: Type) -> bool:
     return isinstance(found, Finite) and not any(is_number(value) for value in found.values)
 
 
-def is_boolean(found: Type) -> bool:
+def _is_boolean(found: Type) -> bool:
     return isinstance(found, Finite) and all(isinstance(value, bool) for value in found.values)
 
 
-def is_integral(found: Type) -> bool:
+def _is_integral(found: Type) -> bool:
     if isinstance(found, Finite):
         return all(isinstance(value, int) for value in found.values)
     return not isinstance(found, Ratio)
 
 
-def is_few(found: Type) -> bool:
+def _is_few(found: Type) -> bool:
     return isinstance(found, Finite) and 0 < len(found.values) <= 6

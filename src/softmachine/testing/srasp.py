@@ -1,9 +1,8 @@
-"""Random S-RASP programs for property tests, well-typed by construction, each decided by its seed alone."""
+"""Random S-RASP and B-RASP programs, well-typed by construction."""
 
 from __future__ import annotations
 
 import random
-from itertools import product
 
 from softmachine.languages.linear import Relation
 from softmachine.languages.srasp import BOOLEAN, INTEGER, Definition, Kind, Program, Type
@@ -27,17 +26,19 @@ from softmachine.languages.srasp.expressions import (
     Truth,
     Vector,
 )
+from softmachine.testing.randomness import Seed, generator
 
 HERE: tuple[Index, ...] = ("i",)
 THERE: tuple[Index, ...] = ("j",)
 BOTH: tuple[Index, ...] = ("i", "j")
+"""The positions that an expression may read: its own, the one attended to, or both."""
 NONE = "?"
 CONNECTIVES: list[type[And] | type[Or]] = [And, Or]
 ARITHMETIC: list[type[Add] | type[Subtract]] = [Add, Subtract]
 
 
 def random_program(
-    rng: random.Random,
+    rng: Seed,
     *,
     letters: tuple[str, ...] = ("a", "b"),
     vectors: int = 6,
@@ -47,24 +48,21 @@ def random_program(
     conjunctive: bool = False,
     nested: bool = True,
 ) -> Program:
-    """A program with so many vectors.
+    """Draw a program.
 
     Args:
-        rng: What decides.
+        rng: The random generator, or a seed.
         letters: The alphabet.
-        vectors: How many vectors are defined.
-        depth: How deep the expressions are, roughly.
-        integers: Whether there are integers; without, it is in B-RASP.
-        linear: Whether prefix sums add only 0 and 1, chosen by finite values, so that integers grow with the length.
-        conjunctive: Whether a predicate is something finite, or an equality of integers at i and j, or both joined.
-        nested: Whether operations may stand inside expressions.
+        vectors: The number of vectors that are defined.
+        depth: The approximate nesting of expressions.
+        integers: Whether there are integers; without integers the program is in B-RASP.
+        linear: Whether prefix sums add only 0 and 1, chosen by finite values, so that integers grow linearly with the
+            length.
+        conjunctive: Whether every predicate is a finite condition, an equality of integers at i and j, or the
+            conjunction of both.
+        nested: Whether operations may occur inside expressions.
     """
-    return _Grower(rng, letters, depth, integers, linear, conjunctive, nested).program(vectors)
-
-
-def words(letters: tuple[str, ...], longest: int, shortest: int = 0) -> list[tuple[str, ...]]:
-    """All words of these lengths."""
-    return [word for length in range(shortest, longest + 1) for word in product(letters, repeat=length)]
+    return _Grower(generator(rng), letters, depth, integers, linear, conjunctive, nested).program(vectors)
 
 
 class _Grower:
@@ -95,7 +93,7 @@ class _Grower:
             kind = self.rng.choice(kinds)
             body = self.operation(kind) if self.rng.random() < 0.6 else self.of(kind, HERE, self.depth, self.nested)
             self.definitions.append(Definition(name, body))
-            # The program infers the symbols; taking part of it as a program is the simplest way to ask.
+            # Symbols are inferred from a program, so the definitions up to here are made one.
             self.types[name] = self.so_far(name).types[name]
         outputs = [name for name, found in self.types.items() if found.kind is Kind.BOOLEAN]
         last = f"v{vectors - 1}"
@@ -105,7 +103,7 @@ class _Grower:
         return Program(name="random", alphabet=self.letters, definitions=tuple(self.definitions), output=output)
 
     def of(self, kind: Kind, scope: tuple[Index, ...], depth: int, operations: bool = False) -> Expression:
-        """An expression of a kind over these positions; scope i may have operations in it."""
+        """An expression of a kind over these positions; only one over i may contain operations."""
         if operations and depth > 0 and self.rng.random() < 0.1:
             return self.operation(kind)
         if kind is Kind.BOOLEAN:
@@ -142,7 +140,7 @@ class _Grower:
         return self.boolean(BOTH, self.depth, False, predicate=True)
 
     def finite(self, scope: tuple[Index, ...], depth: int) -> Expression:
-        """A Boolean expression in which no integers stand."""
+        """A Boolean expression without integers."""
         integers, self.integers = self.integers, False
         try:
             return self.boolean(scope, depth)
@@ -202,7 +200,7 @@ class _Grower:
     def symbol(
         self, scope: tuple[Index, ...], depth: int, operations: bool = False
     ) -> tuple[Expression, tuple[str, ...]]:
-        """A symbol, and which it may be."""
+        """An expression for a symbol, and its possible values."""
         rng = self.rng
         if depth > 0 and rng.random() < 0.3:
             (then, one), (otherwise, other) = (self.symbol(scope, depth - 1, operations) for _ in range(2))

@@ -1,15 +1,21 @@
-"""Random counter machines for property tests, each decided by its seed alone."""
+"""Random counter machines that never get stuck, and conditions on counters."""
 
 from __future__ import annotations
 
-import random
-
 from softmachine.languages.counter import Condition, CounterMachine, Linear, Not, Relation, Transition, compare
 from softmachine.languages.temporal.structure import conjunction, disjunction
+from softmachine.testing.randomness import Seed, generator
 
 
-def random_condition(rng: random.Random, counters: tuple[str, ...], depth: int = 2) -> Condition:
-    """A condition with small numbers."""
+def random_condition(rng: Seed, counters: tuple[str, ...], depth: int = 2) -> Condition:
+    """Draw a condition with small numbers.
+
+    Args:
+        rng: The random generator, or a seed.
+        counters: The names of the counters.
+        depth: The maximal nesting of connectives.
+    """
+    rng = generator(rng)
     kind = rng.random()
     if depth == 0 or kind < 0.5 or not counters:
         some = rng.sample(counters, k=rng.randint(0, min(2, len(counters))))
@@ -21,19 +27,25 @@ def random_condition(rng: random.Random, counters: tuple[str, ...], depth: int =
     return conjunction(operands) if kind < 0.8 else disjunction(operands)
 
 
-def random_counter_machine(
-    rng: random.Random, *, letters: int = 2, work_counters: int = 2, states: int = 3
-) -> CounterMachine:
-    """A machine that never gets stuck, has no choice and takes no counter below 0; it need not halt.
+def random_counter_machine(rng: Seed, *, letters: int = 2, work_counters: int = 2, states: int = 3) -> CounterMachine:
+    """Draw a deterministic machine that never gets stuck and never decrements a counter below 0; it may run forever.
 
-    A test excludes those before it in its state, asks for as much as the transition takes away, and ``else`` is there.
+    The test of a transition excludes the earlier tests of its state and requires what the transition subtracts; every
+    state has an ``else``.
+
+    Args:
+        rng: The random generator, or a seed.
+        letters: The number of input letters.
+        work_counters: The number of counters beside those of the letters.
+        states: The number of states that neither accept nor reject.
     """
+    rng = generator(rng)
     alphabet, work = tuple("abcdef"[:letters]), tuple("xyzuvw"[:work_counters])
     counters = alphabet + work
-    going = [f"q{number}" for number in range(states)]
-    targets = [*going, *going, "yes", "no"]
+    running = [f"q{number}" for number in range(states)]
+    targets = [*running, *running, "yes", "no"]
     transitions = []
-    for state in going:
+    for state in running:
         before: tuple[Condition, ...] = ()
         for _ in range(rng.randint(0, 3)):
             updates = tuple(

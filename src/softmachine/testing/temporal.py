@@ -1,10 +1,9 @@
-"""Random formulas of temporal logic for property tests, each decided by its seed alone."""
+"""Random formulas of temporal logic with counting, over chosen operators."""
 
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Collection, Iterator, Sequence
-from itertools import product
+from collections.abc import Callable, Collection, Sequence
 
 from softmachine.languages.temporal import (
     FALSE,
@@ -33,9 +32,12 @@ from softmachine.languages.temporal import (
     Relation,
     RightCount,
     Since,
+    Specification,
     Symbol,
     Until,
+    symbols,
 )
+from softmachine.testing.randomness import Seed, generator
 
 UNARY: dict[str, Callable[[Formula], Formula]] = {
     "not": Not,
@@ -60,25 +62,28 @@ ATOMS: dict[str, Formula] = {"true": TRUE, "false": FALSE, "first": First(), "la
 POSITION_PREDICATE, COUNT_PREDICATE, COMPARISON, OF_LENGTH = "θ(i)", "θ(#)", "<=", "θ_n"
 
 ALL = (*ATOMS, *UNARY, *BINARY, *SEVERAL, *COUNTS, POSITION_PREDICATE, COUNT_PREDICATE, COMPARISON)
+"""All operators, and all kinds of atoms but symbols and predicates that depend on the length."""
 BOOLEAN = ("true", "false", "not", "and", "or", "->", "<->")
+"""The operators of propositional logic."""
 PAST = (
     *BOOLEAN, "first", "prev", "once", "historically", "since", "since!",
     "#<", POSITION_PREDICATE, COUNT_PREDICATE, COMPARISON,
 )  # fmt: skip
-"""The value at a position depends on nothing after it."""
+"""Operators whose value at a position does not depend on later positions."""
 
 
-def random_formula(rng: random.Random, depth: int, letters: Sequence[str], operators: Collection[str] = ALL) -> Formula:
-    """A formula with at most so many operators nested in one another.
+def random_formula(rng: Seed, depth: int, letters: Sequence[str], operators: Collection[str] = ALL) -> Formula:
+    """Draw a formula.
 
     Args:
-        rng: Decides everything.
-        depth: The deepest it may be.
-        letters: The symbols it may mention.
-        operators: What it may have apart from symbols: names of `ALL`, and `OF_LENGTH` for predicates that depend on
-            the length, too. The names of counts say which way predicates and comparisons may count; without one of the
-            two there are no comparisons and no predicates of counts.
+        rng: The random generator, or a seed.
+        depth: The maximal nesting of operators.
+        letters: The symbols that it may mention.
+        operators: The operators that it may use besides symbols: names of `ALL`, and `OF_LENGTH` for predicates that
+            depend on the length. The names of counts (``"#<"``, ``"#>"``) are the directions in which comparisons and
+            predicates may count; without both there are none.
     """
+    rng = generator(rng)
     counts = [COUNTS[name] for name in COUNTS if name in operators]
     atoms = [name for name in (*ATOMS, POSITION_PREDICATE) if name in operators]
     composed = [name for name in (*UNARY, *BINARY, *SEVERAL) if name in operators]
@@ -87,8 +92,8 @@ def random_formula(rng: random.Random, depth: int, letters: Sequence[str], opera
     def part() -> Formula:
         return random_formula(rng, depth - 1, letters, operators)
 
-    def linear(most: int) -> Linear[Count]:
-        terms = tuple((rng.randint(-3, 3), rng.choice(counts)(part())) for _ in range(rng.randint(0, most)))
+    def linear(max_terms: int) -> Linear[Count]:
+        terms = tuple((rng.randint(-3, 3), rng.choice(counts)(part())) for _ in range(rng.randint(0, max_terms)))
         return Linear(terms, rng.choice([0, 0, rng.randint(-4, 4)]))
 
     if depth == 0 or not composed or rng.random() < 0.1:
@@ -108,6 +113,21 @@ def random_formula(rng: random.Random, depth: int, letters: Sequence[str], opera
     return Comparison(linear(2), rng.choice(list(Relation)), linear(1))
 
 
+def random_specification(rng: Seed, *, depth: int = 4, operators: Collection[str] = ALL) -> Specification:
+    """Draw a formula with one to three letters and at most this nesting, together with its alphabet.
+
+    Args:
+        rng: The random generator, or a seed.
+        depth: The maximal nesting of operators.
+        operators: The operators, as for :func:`random_formula`.
+    """
+    rng = generator(rng)
+    letters = ("a", "b", "c")[: rng.randint(1, 3)]
+    formula = random_formula(rng, rng.randint(1, depth), letters, operators)
+    alphabet = tuple(dict.fromkeys((*symbols(formula), *letters)))
+    return Specification(name="formula", formula=formula, alphabet=alphabet)
+
+
 def _predicate(rng: random.Random, number: Position | Count, of_length: bool) -> Predicate:
     name = rng.choice(["odd", "prime", "power2", "mod", *(["half", "middle", "divides", "upto"] if of_length else ())])
     if name == "upto":
@@ -117,9 +137,3 @@ def _predicate(rng: random.Random, number: Position | Count, of_length: bool) ->
         return Predicate(name, number)
     modulus = rng.randint(1, 4)
     return Predicate(name, number, (modulus, rng.randrange(modulus)))
-
-
-def words(letters: Sequence[str], longest: int) -> Iterator[tuple[str, ...]]:
-    """Every word up to a length, the empty one first."""
-    for length in range(longest + 1):
-        yield from product(letters, repeat=length)

@@ -1,4 +1,4 @@
-"""Random C-RASP programs."""
+"""Random C-RASP programs, with a chain of thought or without."""
 
 from __future__ import annotations
 
@@ -20,10 +20,11 @@ from softmachine.languages.crasp import (
 )
 from softmachine.languages.linear import Linear, Relation
 from softmachine.languages.temporal import FALSE, TRUE, And, Formula, Iff, Implies, Not, Or, Symbol
+from softmachine.testing.randomness import Seed, generator
 
 
-class Maker:
-    """Makes random formulas and terms over some tokens and names."""
+class _Maker:
+    """Draws formulas and terms over some tokens and names."""
 
     def __init__(self, rng: random.Random, tokens: tuple[str, ...]) -> None:
         self.rng = rng
@@ -66,12 +67,19 @@ class Maker:
         return Count(self.formula(depth - 1), rng.choice([None, None, None, "R"]))
 
 
-def random_program(seed: int, *, thinks: bool = True, depth: int = 4) -> Program:
-    """A random program; if it thinks, some rule always applies."""
-    rng = random.Random(seed)
+def random_program(rng: Seed, *, thinks: bool = True, depth: int = 4) -> Program:
+    """Draw a program.
+
+    Args:
+        rng: The random generator, or a seed.
+        thinks: Whether it has a chain of thought; then some rule always applies. Else it accepts by a formula.
+        depth: The maximal nesting of formulas and terms.
+    """
+    title = f"random {rng}" if isinstance(rng, int) else "random"
+    rng = generator(rng)
     alphabet = ("a", "b", "long letter")[: rng.randint(1, 3)]
     heads = tuple(rng.sample(["ACC", "REJ", "t", "u v", "'", "a"], rng.randint(1, 4))) if thinks else ()
-    maker = Maker(rng, tuple(dict.fromkeys((*alphabet, *heads))))
+    maker = _Maker(rng, tuple(dict.fromkeys((*alphabet, *heads))))
     definitions = []
     for index in range(rng.randint(0, 4)):
         body: Formula | Term
@@ -87,7 +95,7 @@ def random_program(seed: int, *, thinks: bool = True, depth: int = 4) -> Program
     if thinks:
         rules += (Rule(rng.choice(heads), TRUE),)
     return Program(
-        name=f"random {seed}",
+        name=title,
         alphabet=alphabet,
         definitions=tuple(definitions),
         rules=rules,
