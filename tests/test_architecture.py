@@ -30,6 +30,7 @@ ORDER = [
     "studies",
     "api",
     "cli",
+    "testing",
 ]
 
 

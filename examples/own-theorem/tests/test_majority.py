@@ -1,4 +1,4 @@
-"""The model says what the predicate says, in every arithmetic and with softmax; and it is as large as is stated."""
+"""The model decides as the predicate does, in every arithmetic and with softmax; and it has the stated size."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from own_theorem.majority import LANGUAGE, MAJORITY
 
 import softmachine as sm
 from softmachine.compiler.model import Model
-from softmachine.engines.check import check_words
+from softmachine.testing import assert_agrees, assert_theorem_holds
 
 
 @pytest.fixture(scope="module")
@@ -15,14 +15,13 @@ def model() -> Model:
     return sm.compile(LANGUAGE, theorem=MAJORITY)
 
 
-@pytest.mark.parametrize("arithmetic", ["exact", "float64", "float32"])
-def test_all_short_words(model: Model, arithmetic: str) -> None:
-    assert sm.check(model, up_to=7, arithmetic=arithmetic)
+def test_all_short_words_in_every_arithmetic_and_with_certified_softmax() -> None:
+    assert_theorem_holds(MAJORITY, LANGUAGE, up_to=7, arithmetics=("exact", "float64", "float32"), certified=100)
 
 
 def test_long_words_that_are_nearly_ties(model: Model) -> None:
     words = [("a",) * count + ("b",) * (1001 - count) for count in (500, 501)]
-    assert check_words(model, words)
+    assert_agrees(model, words)
     assert [sm.run(model, word).accepted for word in words] == [False, True]
 
 

@@ -1,7 +1,9 @@
 """Hypothesis strategies for every source language, and for the inputs of a source.
 
 Hypothesis is not a dependency of softmachine: ``pip install 'softmachine[testing]'``. A strategy draws the sizes and
-the choices of a generator of this package, so that Hypothesis shrinks a failing source to a smaller one.
+the choices of a generator of this package, so that Hypothesis shrinks a failing source to a smaller one. The generators
+of RASP and S-RASP propose operations and reject those that do not fit, which leaves Hypothesis little to shrink: their
+strategies draw a seed in place of the choices, and only the sizes shrink.
 """
 
 from __future__ import annotations
@@ -113,7 +115,7 @@ def srasp_programs(*, max_vectors: int = 5, integers: bool | None = None) -> Sea
         max_vectors: The maximum number of vectors.
         integers: Whether programs may use integers; without integers they are in B-RASP. Default: either.
     """
-    return _drawn(
+    return _seeded(
         srasp.random_program,
         vectors=st.integers(1, max_vectors),
         integers=st.booleans() if integers is None else st.just(integers),
@@ -132,7 +134,7 @@ def rasp_programs(
         causal: Whether programs are causal. Default: either.
         loop: Whether programs have a loop.
     """
-    return _drawn(
+    return _seeded(
         rasp.random_program,
         operations=st.integers(2, max_operations),
         depth=st.just(4),
@@ -147,7 +149,7 @@ def rasp_generators(*, max_operations: int = 6) -> SearchStrategy[RaspProgram]:
     Args:
         max_operations: The approximate maximum of the number of operations.
     """
-    return _drawn(rasp.random_generating_program, operations=st.integers(2, max_operations), depth=st.just(4))
+    return _seeded(rasp.random_generating_program, operations=st.integers(2, max_operations), depth=st.just(4))
 
 
 def circuits(
@@ -254,13 +256,16 @@ def words(source: Source, *, max_length: int = 6, min_length: int = 0) -> Search
 
 
 def _drawn(generator: Callable[..., Drawn], **arguments: SearchStrategy[object]) -> SearchStrategy[Drawn]:
-    """A strategy from a generator of this package, with the random choices made by Hypothesis."""
+    """The strategy of a generator of this package whose random choices Hypothesis makes."""
+    return _with(st.randoms(use_true_random=False), generator, arguments)
 
-    @st.composite
-    def strategy(draw: Callable[[SearchStrategy[object]], object]) -> Drawn:
-        chosen = {name: draw(argument) for name, argument in arguments.items()}
-        rng = draw(st.randoms(use_true_random=False))
-        assert isinstance(rng, Random)
-        return generator(rng, **chosen)
 
-    return strategy()
+def _seeded(generator: Callable[..., Drawn], **arguments: SearchStrategy[object]) -> SearchStrategy[Drawn]:
+    """The strategy of a generator of this package for which Hypothesis draws a seed."""
+    return _with(st.integers(0, 2**32 - 1).map(Random), generator, arguments)
+
+
+def _with(
+    randoms: SearchStrategy[Random], generator: Callable[..., Drawn], arguments: dict[str, SearchStrategy[object]]
+) -> SearchStrategy[Drawn]:
+    return st.fixed_dictionaries(arguments).flatmap(lambda chosen: randoms.map(lambda rng: generator(rng, **chosen)))
