@@ -94,7 +94,7 @@ def test_softmax_runs_in_balls_and_hard_attention_in_rationals() -> None:
 def test_engines_agree_and_a_difference_is_located(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("softmachine.engines.fast.engine.compiled", store.uncompiled)
     assert_engines_agree(model_of("increment"), ["", "1011"])
-    real = sm.api.run  # type: ignore[attr-defined]
+    real = sm.api.run
 
     def other(model: sm.Model, word: str, *, engine: str, max_steps: int) -> sm.Run:
         run: sm.Run = real(model, word if engine == "dense" else "0", engine="dense", max_steps=max_steps)
