@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from softmachine.compiler.model import Model
 from softmachine.theorems.codec import Outcome
+from tests.models import model_of
 
 Examples: TypeAlias = tuple[tuple[str, str], ...]
 """Inputs, each with a verdict, and after a blank the output or the value at every symbol."""
@@ -30,6 +32,11 @@ class Case:
     examples: Examples
     length: int | None = None
     positions: int = 0
+
+    @property
+    def model(self) -> Model:
+        """The model, compiled once per process."""
+        return model_of(self.source, self.theorem, self.attention, self.length)
 
     def __str__(self) -> str:
         return f"{self.theorem}-{self.attention}-{self.source}"

@@ -22,7 +22,7 @@ from softmachine.theorems.codec import Codec, DecoderCodec, Prompt, SegmentedCod
 from tests.cases import CASES, Case, told
 from tests.exports.helpers import stock_model
 from tests.exports.plain import lowered_logits
-from tests.models import model_of, signals_of
+from tests.models import signals_of
 
 MOST = 1000
 """So many steps are enough for every example."""
@@ -40,10 +40,6 @@ LARGE_AND_SOFT = (("ternary", "soft"),)
 HASHED = ("automaton-layer-norm",)
 """The layer-norm hash is irrational."""
 every_case = pytest.mark.parametrize("case", CASES, ids=str)
-
-
-def compiled(case: Case) -> Model:
-    return model_of(case.source, case.theorem, case.attention, case.length)
 
 
 def comes_out(case: Case, model: Model, arithmetic: str, engine: str = "dense") -> None:
@@ -78,7 +74,7 @@ def test_every_theorem_has_a_case() -> None:
 
 @every_case
 def test_interpreter(case: Case) -> None:
-    codec = compiled(case).codec
+    codec = case.model.codec
     for word, expected in case.examples:
         said = [token or "" for token in codec.expected(word, MOST)]
         assert told(codec.read(word, said)) == expected, word
@@ -87,7 +83,7 @@ def test_interpreter(case: Case) -> None:
 @every_case
 def test_signals(case: Case) -> None:
     """Exact evaluation checks every promise on the way; softmax of scores that differ has no exact value."""
-    program, codec = signals_of(compiled(case).source, case.theorem, case.attention, case.length)
+    program, codec = signals_of(case.model.source, case.theorem, case.attention, case.length)
     for prompt, said in segments(codec, case.examples[-1][0]):
         tokens, begin = read(codec, prompt, said)
         try:
@@ -103,16 +99,16 @@ def test_signals(case: Case) -> None:
 @every_case
 def test_weights_in_rationals(case: Case) -> None:
     try:
-        comes_out(case, compiled(case), "exact")
+        comes_out(case, case.model, "exact")
     except ConstructionError as error:
         assert case.attention == "soft" or case.theorem in HASHED
         assert "not a rational number" in str(error)  # noqa: PT017
-        comes_out(case, compiled(case), "ball")
+        comes_out(case, case.model, "ball")
 
 
 @every_case
 def test_weights_in_float64(case: Case) -> None:
-    comes_out(case, compiled(case), "float64")
+    comes_out(case, case.model, "float64")
 
 
 def is_jitted_quickly(case: Case) -> bool:
@@ -136,7 +132,7 @@ def why_not_fast(case: Case, model: Model) -> str | None:
     ids=str,
 )
 def test_fast_engine(case: Case) -> None:
-    model = compiled(case)
+    model = case.model
     reason = why_not_fast(case, model)
     if reason is None:
         comes_out(case, model, "float64", "fast")
@@ -147,11 +143,11 @@ def test_fast_engine(case: Case) -> None:
 
 @every_case
 def test_saved_and_loaded(case: Case, tmp_path: Path) -> None:
-    sm.save(compiled(case), tmp_path / "model")
+    sm.save(case.model, tmp_path / "model")
     again = sm.load(tmp_path / "model")
     assert isinstance(again, Model)
-    assert again == compiled(case)
-    assert (again.theorem, again.length, again.codec) == (case_theorem(case), case.length, compiled(case).codec)
+    assert again == case.model
+    assert (again.theorem, again.length, again.codec) == (case_theorem(case), case.length, case.model.codec)
 
 
 def case_theorem(case: Case) -> sm.Theorem:
@@ -161,7 +157,7 @@ def case_theorem(case: Case) -> sm.Theorem:
 @pytest.mark.parametrize("case", [case for case in CASES if case.positions], ids=str)
 def test_stock_checkpoint(case: Case) -> None:
     """What goes into a stock checkpoint, read with plain numpy."""
-    model = stock_model(compiled(case).source, case.theorem, case.positions, "onnx")
+    model = stock_model(case.model.source, case.theorem, case.positions, "onnx")
     lowered = lower(model, case.positions, ahead=not isinstance(model.codec, DecoderCodec))
     for word, _ in case.examples:
         prompt, said = model.codec.prompt(word), tuple(model.codec.expected(word, MOST))

@@ -9,14 +9,13 @@ import pytest
 
 import softmachine as sm
 from softmachine.support.errors import ConstructionError, UsageError
+from softmachine.testing import load_as
 from softmachine.theorems import all_theorems, theorem_for, theorem_named, theorems_for
 from tests.models import model_of
 
 
 def machine() -> sm.TuringMachine:
-    loaded = sm.load("increment")
-    assert isinstance(loaded, sm.TuringMachine)
-    return loaded
+    return load_as("increment", sm.TuringMachine)
 
 
 def test_a_model_knows_its_source_its_theorem_and_its_name() -> None:

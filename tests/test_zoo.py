@@ -4,7 +4,7 @@ import random
 import re
 from collections.abc import Callable, Iterator
 from functools import cache
-from itertools import islice, product
+from itertools import islice
 from pathlib import Path
 
 import pytest
@@ -16,6 +16,7 @@ from softmachine.languages import counter, formats, zoo
 from softmachine.languages.circuit import Circuit, equivalent
 from softmachine.languages.turing import Configuration, Reason, Rule, TuringMachine, execute, step
 from softmachine.languages.zoo import Entry, Sample
+from softmachine.testing import load_as, strings
 from tests.models import model_of
 
 ENTRIES = {entry.name: entry for entry in zoo.entries() if entry.file.startswith("turing/")}
@@ -38,14 +39,7 @@ Answer = tuple[str, str | None]
 
 @cache
 def machine(name: str) -> TuringMachine:
-    loaded = ENTRIES[name].load()
-    assert isinstance(loaded, TuringMachine)
-    return loaded
-
-
-def words(alphabet: tuple[str, ...], longest: int) -> Iterator[str]:
-    for length in range(longest + 1):
-        yield from ("".join(letters) for letters in product(alphabet, repeat=length))
+    return load_as(name, TuringMachine)
 
 
 # The index
@@ -298,7 +292,7 @@ def agrees(name: str, word: str) -> bool:
 @pytest.mark.parametrize("name", DEFINITIONS)
 def test_a_machine_does_on_every_short_input_what_it_is_defined_to_do(name: str) -> None:
     longest, _ = DEFINITIONS[name]
-    assert [word for word in words(machine(name).alphabet, longest) if not agrees(name, word)] == []
+    assert [word for word in strings(machine(name), longest) if not agrees(name, word)] == []
 
 
 def test_every_machine_that_stops_has_a_definition_or_a_test_of_its_own() -> None:

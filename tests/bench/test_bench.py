@@ -12,7 +12,7 @@ from softmachine.cli.benchmarks import c_loop
 from softmachine.cli.benchmarks.result import Result, figures, ratio, table
 from softmachine.languages.turing import TuringMachine
 from softmachine.support.errors import SoftmachineError
-from softmachine.theorems.read_source import read_source
+from softmachine.testing import load_as
 from tests.cli.conftest import Cli, cli  # noqa: F401 - a fixture
 
 
@@ -84,8 +84,7 @@ def test_numbers_below_one() -> None:
 
 @pytest.mark.skipif(c_loop.compiler() is None, reason="there is no C compiler")
 def test_the_loop_in_c_is_held_to_the_interpreter(monkeypatch: pytest.MonkeyPatch) -> None:
-    machine = read_source("busy-beaver-4", None)
-    assert isinstance(machine, TuringMachine)
+    machine = load_as("busy-beaver-4", TuringMachine)
     speed = c_loop.looped(machine, 50, 1)
     assert speed is not None
     assert speed > 0

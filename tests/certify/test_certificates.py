@@ -27,6 +27,7 @@ from softmachine.languages import zoo
 from softmachine.languages.source import Source
 from softmachine.languages.temporal import Formula, Specification, core, fragment, parse_formula, truth
 from softmachine.support.errors import ConstructionError, OutgrownError, UsageError
+from softmachine.testing import load_as
 from softmachine.testing.temporal import random_formula
 from softmachine.theorems import Theorem, theorem_for, theorems_for
 from softmachine.theorems.shared.special_tokens import START
@@ -156,8 +157,7 @@ def test_theorem_26_asks_for_more_than_the_budget() -> None:
 
 
 def test_longer_inputs_need_lower_temperatures() -> None:
-    machine = sm.load("palindrome")
-    assert isinstance(machine, sm.TuringMachine)
+    machine = load_as("palindrome", sm.TuringMachine)
     program, _ = signals_of(machine, "chapter-8", "hard")
     scales = [certify(program, length).sharpness for length in (10, 100, 1000)]
     assert scales == sorted(scales)

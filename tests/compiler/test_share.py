@@ -12,6 +12,7 @@ from softmachine.engines.check import check_words
 from softmachine.ir import Program, constant, loop, named, position, relu, stack, token
 from softmachine.ir.gadgets import decreased, place
 from softmachine.support.errors import ConstructionError
+from softmachine.testing import load_as
 from softmachine.testing import words as all_words
 from softmachine.transformer.features import I
 from tests.models import signals_of, with_codec
@@ -19,8 +20,7 @@ from tests.models import signals_of, with_codec
 
 @pytest.mark.parametrize("name", ["increment", "palindrome", "binary-addition"])
 def test_a_narrow_decoder_decides_as_the_wide_one_does(name: str) -> None:
-    source = sm.load(name)
-    assert isinstance(source, sm.TuringMachine)
+    source = load_as(name, sm.TuringMachine)
     program, codec = signals_of(source, "chapter-8", "hard")
     model = with_codec(replace(program, narrow=True), codec, "chapter-8")
     wide, narrow = compile_program(program), model.weights

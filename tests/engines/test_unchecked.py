@@ -91,7 +91,7 @@ def test_without_it_such_a_run_is_an_error(palindrome: Model) -> None:
     "case", [case for case in CASES if case.theorem not in FEW and case.attention != "soft"], ids=str
 )
 def test_models_of_every_theorem_run_when_a_head_is_ablated(case: Case) -> None:
-    whole = model_of(case.source, case.theorem, case.attention, case.length)
+    whole = case.model
     word = case.examples[0][0]
     for head in {whole.weights.heads[0].name, whole.weights.heads[-1].name} if whole.weights.heads else ():
         model = ablated(whole, head)
@@ -106,7 +106,7 @@ def test_models_of_every_theorem_run_when_a_head_is_ablated(case: Case) -> None:
 
 def test_a_shorter_context_is_not_advised_for_weights_that_outgrow_theirs() -> None:
     case = next(case for case in CASES if (case.theorem, case.attention) == ("ternary", "hard"))
-    whole = model_of(case.source, case.theorem, case.attention, case.length)
+    whole = case.model
     with pytest.raises(OutgrownError, match="or limit the steps"):
         sm.run(ablated(whole, whole.weights.heads[0].name), case.examples[0][0], checked=False)
 

@@ -40,7 +40,7 @@ def verified(model: Model, word: str, **options: object) -> sm.Run:
 
 @pytest.mark.parametrize("case", [case for case in CASES if case.theorem not in FEW], ids=str)
 def test_runs_of_every_theorem_are_the_interpreters(case: Case) -> None:
-    model = model_of(case.source, case.theorem, case.attention, case.length)
+    model = case.model
     for word, _ in case.examples[:2]:
         run = verified(model, word)
         wanted = [token for token in model.codec.expected(word, 10_000) if token is not None]

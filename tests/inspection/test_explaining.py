@@ -19,7 +19,6 @@ from softmachine.theorems import all_theorems, theorem_named
 from softmachine.theorems.shared.turing_tokens import Given
 from softmachine.transformer.sight import Enclosure, told, told_below, written, written_ends
 from tests.cases import CASES, Case
-from tests.models import model_of
 from tests.theorems.test_nondeterministic_logspace import TWO_ONES
 
 LONG = (
@@ -145,7 +144,7 @@ def test_a_head_without_words_of_its_own_is_told_in_those_of_attention() -> None
     [pytest.param(case, id=str(case), marks=[pytest.mark.slow] * (case.theorem in LONG)) for case in CASES],
 )
 def test_no_line_is_longer_than_80_columns_and_json_is_json(case: Case) -> None:
-    run = sm.run(model_of(case.source, case.theorem, case.attention, case.length), case.examples[-1][0])
+    run = sm.run(case.model, case.examples[-1][0])
     inside = sm.inspect(run)
     position = random.Random(2).randrange(len(inside))
     moment = inside.at(position)

@@ -21,7 +21,6 @@ from softmachine.theorems.codec import SegmentedCodec
 from softmachine.transformer.sight import Enclosure, Number, least, most
 from tests.cases import CASES, Case
 from tests.inspection.reference import Expected, expected
-from tests.models import model_of
 
 CLOSE = Fraction(1, 10**24)
 """How far a number of 50 digits may be from the true one, after all that is done with it."""
@@ -45,7 +44,7 @@ SHORT = [case for case in CASES if case.theorem not in LONG]
 
 def run_of(case: Case) -> Run:
     """The last of its examples that is short."""
-    model = model_of(case.source, case.theorem, case.attention, case.length)
+    model = case.model
     return sm.run(model, min((word for word, _ in case.examples), key=lambda word: (len(word) == 0, len(word))))
 
 

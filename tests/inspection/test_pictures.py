@@ -15,7 +15,6 @@ from softmachine.inspection.svg.columns import columns
 from softmachine.inspection.svg.svg import Drawing, Picture, width_of
 from softmachine.support.errors import UsageError
 from tests.cases import CASES, Case
-from tests.models import model_of
 
 NAMESPACE = "{http://www.w3.org/2000/svg}"
 HOSTILE = ("</text><script>alert(1)</script>", 'a"onload="x', "\u202eevil", "\x07", "&amp;", "x" * 10_000)
@@ -54,7 +53,7 @@ def test_a_step_has_tokens_arcs_sentences_and_the_tape() -> None:
     ids=str,
 )
 def test_every_language_can_be_drawn(case: Case) -> None:
-    run = sm.run(model_of(case.source, case.theorem, case.attention, case.length), case.examples[-1][0])
+    run = sm.run(case.model, case.examples[-1][0])
     for picture in (sm.picture(run), sm.picture(run, attention=True), sm.picture(run.model)):
         assert shapes(picture)
         assert len(picture.svg) < 150_000

@@ -11,7 +11,7 @@ import softmachine as sm
 from softmachine.inspection.table import require_columns, rows
 from softmachine.languages.turing import Action, Configuration, TuringMachine
 from softmachine.support.errors import UsageError
-from softmachine.testing import random_word
+from softmachine.testing import load_as, random_word
 from softmachine.testing.turing import random_turing_machine
 from softmachine.transformer.column import Column
 from softmachine.transformer.sight import Enclosure
@@ -68,8 +68,7 @@ def test_the_table_of_example_4_10_is_that_of_the_notes() -> None:
 
 @pytest.mark.parametrize("name", ["palindrome", "busy-beaver-3", "two-tape-palindrome"])
 def test_tables_of_the_zoo_are_those_of_the_interpreter(name: str) -> None:
-    machine = sm.load(name)
-    assert isinstance(machine, TuringMachine)
+    machine = load_as(name, TuringMachine)
     word = tuple(machine.alphabet[:1] * 2)
     assert differences(machine, word) == []
 

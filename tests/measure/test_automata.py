@@ -6,26 +6,18 @@ from itertools import product
 
 import pytest
 
-from softmachine.languages import zoo
 from softmachine.languages.crasp import Program, run
 from softmachine.studies.measure.automata import automaton
 from softmachine.studies.measure.fitting import fitted
 from softmachine.studies.measure.slices import slices
 from softmachine.support.errors import UsageError
-
-
-def program(name: str) -> Program:
-    entry = zoo.find(name)
-    assert entry is not None
-    found = entry.load()
-    assert isinstance(found, Program)
-    return found
+from softmachine.testing import load_as
 
 
 @pytest.mark.parametrize("name", ["majority-crasp", "parity-crasp", "dyck-1-crasp", "in-order-crasp", "anbncn-crasp"])
 def test_the_automaton_accepts_what_the_program_does(name: str) -> None:
     """With and without chain of thought; its classes are those of the language's slices."""
-    given = program(name)
+    given = load_as(name, Program)
     n = 7 if len(given.alphabet) == 2 else 5
     built = automaton(given, n)
     words = [word for length in range(n + 1) for word in product(given.alphabet, repeat=length)]
@@ -37,10 +29,10 @@ def test_the_automaton_accepts_what_the_program_does(name: str) -> None:
 @pytest.mark.parametrize("name", ["majority-crasp", "parity-crasp"])
 def test_automata_of_programs_have_polynomially_many_states(name: str) -> None:
     """At eight lengths: n² + n + 1."""
-    sizes = {n: automaton(program(name), n).size for n in (1, 2, 4, 8, 12, 16, 20, 24)}
+    sizes = {n: automaton(load_as(name, Program), n).size for n in (1, 2, 4, 8, 12, 16, 20, 24)}
     assert str(fitted(sizes)) == "n² + n + 1"
 
 
 def test_a_program_that_counts_through_r_has_no_such_automaton() -> None:
     with pytest.raises(UsageError, match="remembers positions"):
-        automaton(program("palindrome-relative"), 3)
+        automaton(load_as("palindrome-relative", Program), 3)

@@ -11,7 +11,6 @@ import pytest
 
 import softmachine as sm
 from softmachine.compiler import compile_program
-from softmachine.compiler.model import Model
 from softmachine.engines.check import check_words
 from softmachine.engines.dense.decode import decode
 from softmachine.engines.dense.engine import DenseEngine
@@ -21,7 +20,7 @@ from softmachine.engines.numerics.floating import Float
 from softmachine.ir import evaluate
 from softmachine.languages import zoo
 from softmachine.languages.turing import Rule, Tape, TuringMachine, execute
-from softmachine.testing import random_word
+from softmachine.testing import load_as, random_word
 from softmachine.testing import words as all_words
 from softmachine.testing.turing import random_turing_machine
 from softmachine.theorems.chapter_8.theorem import THEOREMS, signals
@@ -31,16 +30,6 @@ from softmachine.transformer.attention import Choice
 from tests.models import model_of
 
 NAMES = [entry.name for entry in zoo.entries() if entry.file.startswith("turing/")]
-
-
-def compiled(name: str) -> Model:
-    return model_of(name)
-
-
-def loaded(name: str) -> TuringMachine:
-    machine = sm.load(name)
-    assert isinstance(machine, TuringMachine)
-    return machine
 
 
 def rule(state: str, read: str, write: str, move: str, target: str) -> Rule:
@@ -122,7 +111,7 @@ def test_decoding_produces_the_run_of_the_table() -> None:
 @pytest.mark.parametrize("name", NAMES)
 def test_zoo_machines_run_inside_their_transformer(name: str) -> None:
     """Every input up to a length that takes a second or so, in float64."""
-    model = compiled(name)
+    model = model_of(name)
     size = len(model.codec.alphabet)
     up_to = {0: 0, 1: 7, 2: 5, 3: 3, 4: 3}.get(size, 2)
     assert check_words(model, all_words(model.codec.alphabet, up_to), max_steps=250).disagreements == ()
@@ -130,7 +119,7 @@ def test_zoo_machines_run_inside_their_transformer(name: str) -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_zoo_machines_run_exactly(name: str) -> None:
-    model = compiled(name)
+    model = model_of(name)
     size = len(model.codec.alphabet)
     up_to = {0: 0, 1: 4, 2: 3}.get(size, 1)
     assert (
@@ -141,7 +130,7 @@ def test_zoo_machines_run_exactly(name: str) -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_zoo_machines_run_on_longer_random_inputs(name: str) -> None:
-    model = compiled(name)
+    model = model_of(name)
     words = random_words(model.codec, 3, 12, seed=1)
     assert check_words(model, words, max_steps=600).disagreements == ()
 
@@ -154,7 +143,7 @@ def test_zoo_samples_come_out_of_the_transformer_as_the_index_says(name: str) ->
         limit = sample.max_steps or 10**9
         if min(sample.steps, limit) > 400:
             continue
-        run = sm.run(compiled(name), sample.input, max_steps=limit)
+        run = sm.run(model_of(name), sample.input, max_steps=limit)
         assert (run.verdict, run.steps) == (sample.verdict, sample.steps)
         if sample.output is not None:
             assert run.output == sample.output
@@ -163,14 +152,14 @@ def test_zoo_samples_come_out_of_the_transformer_as_the_index_says(name: str) ->
 @pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 def test_zoo_machines_hold_in_a_long_sweep(name: str) -> None:
-    model = compiled(name)
+    model = model_of(name)
     size = len(model.codec.alphabet)
     up_to = {0: 0, 1: 16, 2: 8, 3: 5, 4: 4, 5: 4}.get(size, 3)
     for arithmetic, steps in (("float64", 2000), ("exact", 300)):
         words = all_words(model.codec.alphabet, up_to if arithmetic == "float64" else up_to // 2)
         assert check_words(model, words, arithmetic=arithmetic, max_steps=steps).disagreements == ()
-    words = random_words(model.codec, 5, 30, seed=2)
-    assert check_words(model, words, max_steps=3000).disagreements == ()
+    longer = random_words(model.codec, 5, 30, seed=2)
+    assert check_words(model, longer, max_steps=3000).disagreements == ()
 
 
 def test_busy_beaver_4_halts_after_107_steps_with_13_ones() -> None:
@@ -313,7 +302,7 @@ def test_symbols_that_look_like_tokens_are_kept_apart() -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_theorem_8_2_costs_what_its_formula_says(name: str) -> None:
-    codec, model, cost = compiled(name).codec, compiled(name).weights, THEOREMS[0].cost
+    codec, model, cost = model_of(name).codec, model_of(name).weights, THEOREMS[0].cost
     assert isinstance(cost, Cost)
     assert len(model.layers) <= cost.of("layers", codec)
     assert len(model.heads) == cost.of("heads", codec)
@@ -350,8 +339,8 @@ def test_the_formula_is_exact_for_machines_that_use_everything(
 
 
 def test_the_vocabulary_holds_only_what_some_rule_writes() -> None:
-    model = compiled("palindrome")
-    machine = loaded("palindrome")
+    model = model_of("palindrome")
+    machine = load_as("palindrome", TuringMachine)
     written = {(r.next, r.write, r.move) for r in machine.rules}
     begun = len(machine.alphabet) + 1
     others = len(machine.alphabet) + 1 + 2
@@ -387,8 +376,7 @@ def test_heads_a_million_cells_away_are_found_exactly_in_float64(head: int) -> N
 
 def test_float32_stops_with_a_reason_where_it_can_no_longer_tell() -> None:
     """Moving right for long: float32 must not go on wrong."""
-    machine = sm.load("0RA0RA")
-    assert isinstance(machine, TuringMachine)
+    machine = load_as("0RA0RA", TuringMachine)
     model = sm.compile(machine)
     report = check_words(model, [()], arithmetic="float32", max_steps=6000)
     assert len(report.disagreements) == 1

@@ -10,7 +10,7 @@ import softmachine as sm
 from softmachine.engines.check import check_words
 from softmachine.ir import evaluate
 from softmachine.languages.turing import Tape, TuringMachine, execute
-from softmachine.testing import random_word
+from softmachine.testing import load_as, random_word
 from softmachine.testing.turing import random_turing_machine
 from softmachine.theorems.chapter_8_summary import tokens
 from softmachine.theorems.chapter_8_summary.theorem import signals
@@ -39,8 +39,7 @@ def test_every_short_input_is_run_as_the_interpreter_does(name: str) -> None:
 def test_a_long_run_decodes_by_itself_in_a_short_context() -> None:
     model = sm.compile("binary-counter", "chapter-8-summary")
     run = sm.run(model, "", max_steps=120)
-    machine = sm.load("binary-counter")
-    assert isinstance(machine, TuringMachine)
+    machine = load_as("binary-counter", TuringMachine)
     assert run.steps == 120
     assert run.output == execute(machine, "", max_steps=120).output
     assert len(run.segments) > 5

@@ -15,6 +15,7 @@ from softmachine.languages.counter import CounterMachine, RunError, execute, par
 from softmachine.languages.crasp import generate
 from softmachine.support.errors import ConstructionError
 from softmachine.support.token_array import Packed
+from softmachine.testing import load_as
 from softmachine.testing.counter import random_counter_machine
 from softmachine.theorems.counter.tokens import CounterCodec
 
@@ -96,8 +97,7 @@ def pairs_with_results(machine: CounterMachine, largest: int) -> list[tuple[str,
 
 @pytest.mark.parametrize("name", ZOO)
 def test_machines_of_the_zoo_take_the_right_transitions(name: str) -> None:
-    machine = sm.load(name)
-    assert isinstance(machine, CounterMachine)
+    machine = load_as(name, CounterMachine)
     words = words_by_counts(machine, 3)
     three_agree(machine, words, "counter", most=400)
     if machine.order:
@@ -107,8 +107,7 @@ def test_machines_of_the_zoo_take_the_right_transitions(name: str) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ZOO)
 def test_machines_of_the_zoo_take_the_right_transitions_on_all_inputs(name: str) -> None:
-    machine = sm.load(name)
-    assert isinstance(machine, CounterMachine)
+    machine = load_as(name, CounterMachine)
     words = words_by_counts(machine, 12)
     if name in ("gcd-counter", "division-counter", "multiplication-counter"):
         words += pairs_with_results(machine, 8)

@@ -12,17 +12,12 @@ from softmachine.compiler import compile_program
 from softmachine.engines.dense.engine import DenseEngine
 from softmachine.languages.logspace import LogspaceMachine, accepts, parse
 from softmachine.support.errors import ConstructionError, InputError
+from softmachine.testing import load_as
 from softmachine.theorems.configuration_graph.theorem import signals
 from softmachine.theorems.connectivity.theorem import positions
 from softmachine.theorems.nondeterministic_logspace.tokens import ConfigurationGraph, Kept, LogspaceCodec
 from softmachine.transformer.features import ceil_log2
 from tests.models import model_of
-
-
-def machine(name: str) -> LogspaceMachine:
-    found = sm.load(name)
-    assert isinstance(found, LogspaceMachine)
-    return found
 
 
 @pytest.mark.parametrize("name", ["anbn-logspace", "equal-blocks"])
@@ -41,7 +36,7 @@ def test_words_that_the_machine_counts() -> None:
 @pytest.mark.parametrize("name", ["anbn-logspace", "equal-blocks"])
 @pytest.mark.parametrize("length", range(6))
 def test_layers_and_positions_are_those_of_the_lemma(name: str, length: int) -> None:
-    codec = LogspaceCodec(machine(name), length)
+    codec = LogspaceCodec(load_as(name, LogspaceMachine), length)
     vertices = codec.configurations.vertices
     weights = compile_program(signals(codec.configurations, soft=False))
     layers = sum(len(block.layers) * block.count(None) for block in weights.blocks)
@@ -52,7 +47,7 @@ def test_layers_and_positions_are_those_of_the_lemma(name: str, length: int) -> 
 @pytest.mark.parametrize("name", ["anbn-logspace", "equal-blocks"])
 def test_the_number_of_configurations_is_polynomial(name: str) -> None:
     """All of them, as the lemma takes them: at most c·n^k, since the work tape has logarithmic size."""
-    found = machine(name)
+    found = load_as(name, LogspaceMachine)
     assert all(found.configurations(2**k - 1) <= 200 * 8 ** (2 * k) for k in range(1, 12))
     for length in range(6):
         some, whole = ConfigurationGraph(found, length), ConfigurationGraph(found, length, Kept.REACHED)
@@ -63,7 +58,7 @@ def test_the_number_of_configurations_is_polynomial(name: str) -> None:
 @pytest.mark.parametrize("length", range(7))
 def test_the_reduction_is_right(name: str, length: int) -> None:
     """A word is accepted iff acceptance can be reached in its configuration graph; nothing that is left out matters."""
-    found = machine(name)
+    found = load_as(name, LogspaceMachine)
     for kept in (Kept.USEFUL, Kept.REACHED):
         graph = ConfigurationGraph(found, length, kept)
         for word in product(found.alphabet, repeat=length):
@@ -72,7 +67,7 @@ def test_the_reduction_is_right(name: str, length: int) -> None:
 
 
 def test_all_that_can_be_reached_gives_the_same_answers() -> None:
-    graph = ConfigurationGraph(machine("anbn-logspace"), 1, Kept.REACHED)
+    graph = ConfigurationGraph(load_as("anbn-logspace", LogspaceMachine), 1, Kept.REACHED)
     engine = DenseEngine(compile_program(signals(graph, soft=False)), "float64")
     padding = ["□"] * positions(graph.vertices)
     for word, row in zip("ab", engine.answers([("a", *padding), ("b", *padding)], 1), strict=True):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import random
 from collections.abc import Sequence
 from fractions import Fraction
-from functools import cache
 from pathlib import Path
 
 import pytest
@@ -23,22 +22,18 @@ from softmachine.support.errors import (
     PartedError,
     UsageError,
 )
-from softmachine.testing import words
+from softmachine.testing import load_as, words
 from softmachine.testing.rasp import random_program
 from softmachine.theorems.rasp.answers import LARGEST
 from softmachine.theorems.rasp.theorem import answers_of
 from softmachine.theorems.rasp.tokens import CausalRaspCodec, RaspCodec
+from tests.models import model_of
 
 WRITERS = ("parity-scratchpad-rasp", "addition-scratchpad-rasp")
 
 
 def program(text: str, alphabet: str = "a b c", more: str = "") -> rasp.Program:
     return rasp.parse(f"# alphabet: {alphabet}\n{more}{text}")
-
-
-@cache
-def compiled(name: str) -> Model:
-    return api.compile(name)
 
 
 def answers(model: Model, word: str) -> tuple[bool | str, ...]:
@@ -281,29 +276,23 @@ def test_what_it_writes_is_what_the_interpreter_writes(name: str) -> None:
     source = zoo.find(name)
     assert source is not None
     said = api.run(name, theorem="rasp-generate")
-    loaded = api.load(name)
-    assert isinstance(loaded, rasp.Program)
+    loaded = load_as(name, rasp.Program)
     assert said.outcome.output == loaded.spell(rasp.generate(loaded, loaded.example).letters)
 
 
 def test_what_was_written_is_read_in_one_run_and_a_wrong_letter_is_named() -> None:
     """Going on letter by letter, the interpreter would read all of it again for each."""
-    codec = compiled_writer().codec
-    run = api.run(compiled_writer(), "1011", max_steps=300, engine="dense")
+    codec = model_of(WRITERS[0], "rasp-generate").codec
+    run = api.run(model_of(WRITERS[0], "rasp-generate"), "1011", max_steps=300, engine="dense")
     assert len(run.tokens) == 300
     said = list(run.tokens)
     assert list(codec.following("1011", said[:60])) == [list(codec.expected("1011", 60))]
     said[200] = "1" if said[200] == "0" else "0"
     with pytest.raises(PartedError, match="token 200 is"):
         codec.read("1011", said)
-    stopped = [*api.run(compiled_writer(), "10|").tokens, "0"]
+    stopped = [*api.run(model_of(WRITERS[0], "rasp-generate"), "10|").tokens, "0"]
     with pytest.raises(PartedError):
         codec.read("10|", stopped)
-
-
-@cache
-def compiled_writer() -> Model:
-    return api.compile(WRITERS[0], "rasp-generate")
 
 
 def test_a_program_without_a_stop_symbol_does_not_write() -> None:
@@ -336,7 +325,7 @@ def test_weights_are_the_same_whatever_the_word() -> None:
 
 def test_a_saved_model_is_read_back_and_says_the_same(tmp_path: Path) -> None:
     folder = tmp_path / "model"
-    model = compiled("reverse-rasp")
+    model = model_of("reverse-rasp")
     api.save(model, folder)
     again = api.load(folder)
     assert isinstance(again, Model)

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import random
 from collections.abc import Sequence
-from functools import cache
 from itertools import groupby, islice
 from pathlib import Path
 
 import pytest
 
 from softmachine import api
-from softmachine.compiler.model import Model
 from softmachine.engines.dense.engine import DenseEngine
 from softmachine.languages import rasp, zoo
 from softmachine.support.errors import ConstructionError
+from softmachine.testing import load_as
+from tests.models import model_of
 
 ZOO = tuple(entry.name for entry in zoo.entries() if entry.file.startswith("rasp/"))
 LOOPS = ("parity-loop-rasp", "addition-loop-rasp", "sort-loop-rasp", "subleq-rasp")
@@ -28,14 +28,9 @@ TOGETHER = 512
 """So many words are read at once."""
 
 
-@cache
-def compiled(name: str) -> Model:
-    return api.compile(name)
-
-
 def require_answers(name: str, tried: Sequence[tuple[str, ...]], length: int) -> None:
     """What models with hard and soft attention say in two formats, many words at a time; each is interpreted once."""
-    hard, soft = compiled(name), api.compile(name, attention="soft", length=length)
+    hard, soft = model_of(name), api.compile(name, attention="soft", length=length)
     codec = hard.codec
     engines = [DenseEngine(model.weights, arithmetic) for model in (hard, soft) for arithmetic in ARITHMETICS]
     for start in range(0, len(tried), TOGETHER):
@@ -51,7 +46,7 @@ def require_answers(name: str, tried: Sequence[tuple[str, ...]], length: int) ->
 
 @pytest.mark.parametrize("name", ZOO)
 def test_every_zoo_program_is_right_on_short_words_and_on_a_longer_one(name: str) -> None:
-    model = compiled(name)
+    model = model_of(name)
     assert api.check(model, up_to=1 if name in LOOPS else 2).holds
     assert api.check(model, sample=2, length=5 if name == "subleq-rasp" else 20).holds
 
@@ -68,14 +63,14 @@ def test_softmax_is_certified_and_says_the_same(name: str) -> None:
 @pytest.mark.parametrize("name", ["double-histogram-rasp", "sort-unique-rasp", "dyck-3-rasp", "long-addition-rasp"])
 def test_a_word_of_length_200_is_decided_in_float32_hard_and_soft(name: str) -> None:
     """Softmax was undecided from 30 to 80 letters on, and long addition with hard attention, too."""
-    require_answers(name, [compiled(name).codec.random_word(random.Random(1), 200)], 200)
+    require_answers(name, [model_of(name).codec.random_word(random.Random(1), 200)], 200)
 
 
 @pytest.mark.parametrize("attention", ["hard", "soft"])
 def test_many_long_words_are_read_at_once(attention: str) -> None:
     """Bounds that serve all words were taken for those of one, where every position sees every other."""
     name, rng = "reverse-rasp", random.Random(2)
-    model = compiled(name) if attention == "hard" else api.compile(name, attention=attention, length=130)
+    model = model_of(name) if attention == "hard" else api.compile(name, attention=attention, length=130)
     words = [model.codec.random_word(rng, 130) for _ in range(64)]
     prompts = [model.codec.prompt(word) for word in words]
     said = DenseEngine(model.weights).answers([prompt.tokens for prompt in prompts], prompts[0].length)
@@ -84,7 +79,7 @@ def test_many_long_words_are_read_at_once(attention: str) -> None:
 
 def test_many_words_at_once_are_decided_in_float32_as_each_alone() -> None:
     """Errors that cancel were followed in small batches only."""
-    tried = [tuple(word) for word in compiled("addition-loop-rasp").codec.words(3)]
+    tried = [tuple(word) for word in model_of("addition-loop-rasp").codec.words(3)]
     require_answers("addition-loop-rasp", tried[:50], 3)
 
 
@@ -92,7 +87,7 @@ def test_many_words_at_once_are_decided_in_float32_as_each_alone() -> None:
 @pytest.mark.parametrize("name", ZOO)
 def test_every_zoo_program_is_right_on_all_words_up_to_length_6_hard_and_soft(name: str) -> None:
     """Of words of six letters that are in parts, see below."""
-    codec, divided = compiled(name).codec, any(name == other for other, _ in PARTS)
+    codec, divided = model_of(name).codec, any(name == other for other, _ in PARTS)
     longest = 4 if name == SLOWEST else LONGEST - divided
     require_answers(name, [tuple(word) for n in range(1, longest + 1) for word in codec.words(n)], longest)
 
@@ -100,7 +95,7 @@ def test_every_zoo_program_is_right_on_all_words_up_to_length_6_hard_and_soft(na
 @pytest.mark.slow
 @pytest.mark.parametrize(("name", "part"), PARTS)
 def test_every_word_of_six_of_eleven_letters_hard_and_soft(name: str, part: int) -> None:
-    codec = compiled(name).codec
+    codec = model_of(name).codec
     count = len(codec.alphabet) ** (LONGEST - 1)
     require_answers(name, [tuple(word) for word in islice(codec.words(LONGEST, part * count), count)], LONGEST)
 
@@ -109,21 +104,20 @@ def test_every_word_of_six_of_eleven_letters_hard_and_soft(name: str, part: int)
 @pytest.mark.parametrize("length", [5, 6])
 def test_subleq_is_right_on_random_words_of_five_and_six_letters_hard_and_soft(length: int) -> None:
     name, rng = SLOWEST, random.Random(length)
-    require_answers(name, [compiled(name).codec.random_word(rng, length) for _ in range(2000)], length)
+    require_answers(name, [model_of(name).codec.random_word(rng, length) for _ in range(2000)], length)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ZOO)
 def test_every_zoo_program_is_right_on_200_words_of_length_200_hard_and_soft(name: str) -> None:
     rng = random.Random(name)
-    require_answers(name, [compiled(name).codec.random_word(rng, 200) for _ in range(200)], 200)
+    require_answers(name, [model_of(name).codec.random_word(rng, 200) for _ in range(200)], 200)
 
 
 @pytest.mark.parametrize("name", ZOO)
 def test_layers_heads_and_width_do_not_depend_on_the_length(name: str) -> None:
     """Only the vocabulary does: integers up to what words of the length need have tokens."""
-    source = api.load(name)
-    assert isinstance(source, rasp.Program)
+    source = load_as(name, rasp.Program)
     sizes = set()
     for length in (None, 300, 1000):
         weights = api.compile(source, context=length).weights
@@ -133,8 +127,7 @@ def test_layers_heads_and_width_do_not_depend_on_the_length(name: str) -> None:
 
 def stock_form(name: str) -> tuple[str, str]:
     """The theorem and the stock architecture of a program: a decoder if it looks back only."""
-    source = api.load(name)
-    assert isinstance(source, rasp.Program)
+    source = load_as(name, rasp.Program)
     if name in WRITERS:
         return "rasp-generate", "gpt2"
     return "rasp", "gpt2" if source.causal else "bert"

@@ -12,7 +12,7 @@ from softmachine.engines.check import check_words
 from softmachine.ir import evaluate
 from softmachine.languages.turing import Tape, TuringMachine
 from softmachine.support.errors import ConstructionError, InputError, UsageError
-from softmachine.testing import random_word
+from softmachine.testing import load_as, random_word
 from softmachine.testing.turing import random_turing_machine
 from softmachine.theorems.residues import theorem as residues
 from softmachine.theorems.shared.stream_tokens import LIMIT, StreamCodec
@@ -20,12 +20,6 @@ from tests.models import signals_of, with_codec
 
 STREAMS = ("address-bits", "residues", "residues-without-positions")
 WORDS = [tuple(word) for word in ("", "a", "b", "ab", "ba", "aab", "bbaba")]
-
-
-def load(name: str) -> TuringMachine:
-    loaded = sm.load(name)
-    assert isinstance(loaded, TuringMachine)
-    return loaded
 
 
 def codec_of(model: Model) -> StreamCodec:
@@ -36,7 +30,7 @@ def codec_of(model: Model) -> StreamCodec:
 @pytest.mark.parametrize("construction", STREAMS)
 @pytest.mark.parametrize("name", ["increment", "palindrome", "two-tape-palindrome"])
 def test_every_short_input_is_right_in_exact_arithmetic(name: str, construction: str) -> None:
-    model = sm.compile(load(name), construction, length=24)
+    model = sm.compile(name, construction, length=24)
     assert sm.check(model, up_to=1, arithmetic="exact").holds
     assert sm.check(model, up_to=3, arithmetic="float32").holds
 
@@ -68,29 +62,29 @@ def test_many_random_machines_run_right(construction: str, tape: Tape, seed: int
 
 @pytest.mark.parametrize("construction", STREAMS)
 def test_softmax_is_certified_and_right(construction: str) -> None:
-    soft, certificate = sm.soften(sm.compile(load("palindrome"), construction, length=32), length=32, sharpness=32)
+    soft, certificate = sm.soften(sm.compile("palindrome", construction, length=32), length=32, sharpness=32)
     assert certificate.margin > 0.99
     assert check_words(soft, WORDS, arithmetic="float64").holds
 
 
 @pytest.mark.parametrize(("construction", "layers"), [("address-bits", 3), ("residues", 3)])
 def test_the_theorem_promises_its_cost(construction: str, layers: int) -> None:
-    model = sm.compile(load("two-tape-palindrome"), construction, length=64).weights
+    model = sm.compile("two-tape-palindrome", construction, length=64).weights
     heads = {"address-bits": 1 + 5 * 2, "residues": 1 + 2}[construction]
     assert (len(model.layers), len(model.heads)) == (layers, heads)
-    assert len(sm.compile(load("palindrome"), "residues", length=256).weights.layers) == 4
+    assert len(sm.compile("palindrome", "residues", length=256).weights.layers) == 4
 
 
 @pytest.mark.parametrize("construction", STREAMS)
 def test_every_promise_of_the_signals_is_kept_on_a_run(construction: str) -> None:
-    machine = load("palindrome")
+    machine = load_as("palindrome", TuringMachine)
     program, codec = signals_of(machine, construction, "hard", 32)
     assert isinstance(codec, StreamCodec)
     evaluate(program.logits, [*codec.prompt("aba").tokens, *list(codec.expected("aba", 100))[:-1]])
 
 
 def test_the_latest_write_is_found_over_many_blocks() -> None:
-    model = sm.compile(load("busy-beaver-4"), "residues", length=200)
+    model = sm.compile("busy-beaver-4", "residues", length=200)
     assert len(model.weights.layers) == 4
     report = check_words(model, [()], arithmetic="float64")
     assert report.holds
@@ -98,7 +92,7 @@ def test_the_latest_write_is_found_over_many_blocks() -> None:
 
 
 def test_a_head_that_leaves_the_reach_of_its_digits_ends_with_limit() -> None:
-    machine = load("increment")
+    machine = load_as("increment", TuringMachine)
     codec = StreamCodec(machine, length=64, modulus=4, most_wraps=2)
     model = with_codec(residues.signals(codec, positions=True), codec, "residues", 64)
     report = check_words(model, [("1",) * 14, ("1",) * 3], arithmetic="exact")
@@ -109,25 +103,25 @@ def test_a_head_that_leaves_the_reach_of_its_digits_ends_with_limit() -> None:
 
 
 def test_an_input_that_fills_all_positions_is_refused() -> None:
-    model = sm.compile(load("increment"), "address-bits", length=8)
+    model = sm.compile("increment", "address-bits", length=8)
     assert sm.run(model, "1").output == "10"
     with pytest.raises(InputError, match="6 symbols leaves no positions for a run in a context of 8"):
         sm.run(model, "111111")
 
 
 def test_a_run_that_outgrows_its_positions_is_an_error_and_not_a_guess() -> None:
-    model = sm.compile(load("busy-beaver-4"), "address-bits", length=64)
+    model = sm.compile("busy-beaver-4", "address-bits", length=64)
     with pytest.raises(UsageError, match="does not end within the 64 positions"):
         sm.run(model)
     assert sm.run(model, max_steps=62).steps == 62
 
 
 def test_without_positions_inputs_are_short() -> None:
-    model = sm.compile(load("increment"), "residues-without-positions", length=512)
+    model = sm.compile("increment", "residues-without-positions", length=512)
     with pytest.raises(InputError, match="the input has 200 symbols; this model takes at most 128"):
         codec_of(model).prompt("1" * 200)
 
 
 def test_a_vocabulary_that_is_too_large_says_by_which_factor() -> None:
     with pytest.raises(ConstructionError, match=r"64 residues on 3 tapes, a factor of 262,144"):
-        sm.compile(load("three-tape-addition"), "residues", length=2048)
+        sm.compile("three-tape-addition", "residues", length=2048)

@@ -28,7 +28,7 @@ from softmachine.ir.primitives import Named
 from softmachine.ir.signal import inputs_first, of_node
 from softmachine.languages.turing import Action, Configuration, Rule, Tape, TuringMachine, execute
 from softmachine.support.errors import ConstructionError, InputError, PrecisionError, UsageError
-from softmachine.testing import random_word
+from softmachine.testing import load_as, random_word
 from softmachine.testing.turing import random_turing_machine
 from softmachine.theorems.ternary.cost import PLAIN_COST, SUMMARY_COST
 from softmachine.theorems.ternary.theorem import bits_for, signals
@@ -91,8 +91,7 @@ def machines(count: int, *, largest: int = 2) -> Iterator[tuple[random.Random, T
 def test_every_short_input_is_run_as_the_interpreter_does(
     name: str, up_to: int, arithmetic: str, summarises: bool
 ) -> None:
-    machine = sm.load(name)
-    assert isinstance(machine, TuringMachine)
+    machine = load_as(name, TuringMachine)
     report = sm.check(model(machine, 8, summarises=summarises), up_to=up_to, arithmetic=arithmetic, max_steps=60)
     assert report.holds, report.disagreements[:3]
 

@@ -13,24 +13,19 @@ from softmachine.engines.check import check_words
 from softmachine.languages.crasp import run as evaluate
 from softmachine.languages.turing import Rule, TuringMachine, execute
 from softmachine.support.errors import ConstructionError, InputError
+from softmachine.testing import load_as
 from softmachine.theorems.turing.tokens import CountingCodec
 
 
-def machine_of(name: str) -> TuringMachine:
-    machine = sm.load(name)
-    assert isinstance(machine, TuringMachine)
-    return machine
-
-
 def codec_of(name: str, construction: str) -> CountingCodec:
-    codec = sm.compile(machine_of(name), construction).codec
+    codec = sm.compile(name, construction).codec
     assert isinstance(codec, CountingCodec)
     return codec
 
 
 def agree(name: str, construction: str, words: list[str]) -> list[int]:
     """The decoder, the evaluator of C-RASP and the Turing machine give one verdict; the lengths of the chains."""
-    machine = machine_of(name)
+    machine = load_as(name, TuringMachine)
     model = sm.compile(machine, construction)
     assert check_words(model, [machine.word(word) for word in words]).disagreements == ()
     assert isinstance(model.codec, CountingCodec)
@@ -75,7 +70,7 @@ def test_machines_with_two_tapes_are_refused() -> None:
 @pytest.mark.parametrize("construction", ["turing-counter", "turing-relative"])
 def test_machines_without_letters_are_refused_by_name(construction: str) -> None:
     """It is the machine that has none: whoever wrote it has seen no C-RASP program that could get a line."""
-    machine = machine_of("turing-1936")
+    machine = load_as("turing-1936", TuringMachine)
     with pytest.raises(ConstructionError, match="'turing-1936' has no input alphabet"):
         sm.compile(machine, construction)
     assert sm.run(sm.compile(replace(machine, alphabet=("0",)), construction), max_steps=50).verdict is None

@@ -12,6 +12,7 @@ from softmachine.ir.signal import inputs_first
 from softmachine.languages.circuit import Basis
 from softmachine.languages.family import Family, parse
 from softmachine.support.errors import ConstructionError, InputError
+from softmachine.testing import load_as
 from softmachine.theorems.circuit_evaluator.tokens import TOKENS, pointer_width
 from softmachine.theorems.uniform_circuits.theorem import signals
 from softmachine.theorems.uniform_circuits.tokens import FamilyCodec
@@ -19,9 +20,7 @@ from tests.models import model_of
 
 
 def family(name: str) -> Family:
-    found = sm.load(name)
-    assert isinstance(found, Family)
-    return found
+    return load_as(name, Family)
 
 
 SIMPLE = "family any\ndepth log\ny = OR [x(i) for i in 0..n-1]\noutput y\n"

@@ -14,18 +14,11 @@ from softmachine.studies.uniformity.families import text
 from softmachine.studies.uniformity.sourced import description, printer, program
 from softmachine.studies.uniformity.transducer import unary
 from softmachine.support.errors import SoftmachineError
+from softmachine.testing import load_as
 from softmachine.theorems.circuit_evaluator.tokens import fitting_length
 from softmachine.theorems.uniform_circuits.tokens import FamilyCodec
 
 NAMES = [entry.name for entry in zoo.entries() if entry.file.endswith(".family")]
-
-
-def family(name: str) -> Family:
-    entry = zoo.find(name)
-    assert entry is not None
-    found = entry.load()
-    assert isinstance(found, Family)
-    return found
 
 
 def test_the_zoo_has_families() -> None:
@@ -34,7 +27,7 @@ def test_the_zoo_has_families() -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_machine_prints_the_circuit_for_every_length(name: str) -> None:
-    given = family(name)
+    given = load_as(name, Family)
     machine = printer(given)
     for n in range(1, 18):
         assert machine.run(unary(n)).text() == text(description(given.circuit(n)))
@@ -43,7 +36,7 @@ def test_a_machine_prints_the_circuit_for_every_length(name: str) -> None:
 @pytest.mark.parametrize("name", NAMES)
 def test_the_space_is_logarithmic(name: str) -> None:
     """At nine lengths: a doubling adds no more cells than at first."""
-    given = WrittenFamily(family(name))
+    given = WrittenFamily(load_as(name, Family))
     found = [measured(given, n) for n in (1, 2, 4, 6, 8, 12, 16, 24, 32)]
     assert [each.differences for each in found] == [()] * len(found)
     cells = {each.n: each.uses["circuit"].cells for each in found}
@@ -58,7 +51,7 @@ def test_the_space_is_logarithmic(name: str) -> None:
 @pytest.mark.parametrize("name", NAMES)
 def test_machines_print_the_transformer_of_corollary_5_1(name: str) -> None:
     """All its weights and the features of every position: every token of ⟨C_n⟩ is found by counting."""
-    given = WrittenFamily(family(name))
+    given = WrittenFamily(load_as(name, Family))
     for n in (1, 2, 3):
         transformer, positions = given.transformer(n)
         assert given.machines["weights"].run(unary(n)).text() == text(weights(transformer))

@@ -6,7 +6,7 @@ from itertools import product
 
 import pytest
 
-from softmachine.languages import turing, zoo
+from softmachine.languages import turing
 from softmachine.languages.counter import (
     CounterMachine,
     Result,
@@ -19,6 +19,7 @@ from softmachine.languages.counter import (
 from softmachine.languages.crasp import encode
 from softmachine.languages.turing import Tape, TuringMachine
 from softmachine.support.errors import ConstructionError
+from softmachine.testing import load_as, words
 from softmachine.testing.turing import random_turing_machine
 from tests.languages.counter.textbook import Textbook
 
@@ -26,24 +27,11 @@ MINSKY = (1,)
 WAYS = [(3, (1, 2, 4, 8)), (4, (1, 2, 4, 8, 16, 32, 64, 128)), (3, (1, 3, 9, 27)), (4, MINSKY)]
 
 
-def machine(name: str) -> TuringMachine:
-    entry = zoo.find(name)
-    assert entry is not None
-    loaded = entry.load()
-    assert isinstance(loaded, TuringMachine)
-    return loaded
-
-
 def bounded(alphabet: tuple[str, ...], longest: int) -> Iterator[tuple[str, ...]]:
     """The words whose letters are in the order of the alphabet."""
     for counts in product(range(longest + 1), repeat=len(alphabet)):
         if sum(counts) <= longest:
             yield tuple(letter for letter, count in zip(alphabet, counts, strict=True) for _ in range(count))
-
-
-def words(alphabet: tuple[str, ...], longest: int) -> Iterator[tuple[str, ...]]:
-    for length in range(longest + 1):
-        yield from product(alphabet, repeat=length)
 
 
 def verdict(described: TuringMachine, word: tuple[str, ...], max_steps: int = 20_000) -> str | None:
@@ -66,7 +54,7 @@ def answer_to_numbers(counted: CounterMachine, word: tuple[str, ...]) -> str | N
 
 
 def test_sipsers_machine_takes_so_many_steps() -> None:
-    power = machine("power-of-two")
+    power = load_as("power-of-two", TuringMachine)
     plain, strides, four = (
         counter_machine(power, strides=MINSKY), counter_machine(power), counter_machine(power, work_counters=4),
     )  # fmt: skip
@@ -77,7 +65,7 @@ def test_sipsers_machine_takes_so_many_steps() -> None:
 
 
 def test_the_textbooks_way_takes_many_more() -> None:
-    power = machine("power-of-two")
+    power = load_as("power-of-two", TuringMachine)
     textbook = Textbook(power).counter_machine()
     assert (len(textbook.states), len(textbook.transitions)) == (85, 182)
     taken = {n: execute(textbook, "1" * n).steps for n in (1, 2, 3, 4, 6, 8)}
@@ -87,7 +75,7 @@ def test_the_textbooks_way_takes_many_more() -> None:
 
 @pytest.mark.parametrize("work_counters", [3, 4])
 def test_sipsers_machine_accepts_the_powers_of_two(work_counters: int) -> None:
-    counted = counter_machine(machine("power-of-two"), work_counters=work_counters)
+    counted = counter_machine(load_as("power-of-two", TuringMachine), work_counters=work_counters)
     assert [n for n in range(11) if execute(counted, "1" * n).accepted] == [1, 2, 4, 8]
 
 
@@ -100,7 +88,7 @@ def test_sipsers_machine_accepts_the_powers_of_two(work_counters: int) -> None:
 def test_machines_of_the_zoo_answer_as_they_do_on_a_tape(
     name: str, longest: int, work_counters: int, strides: tuple[int, ...]
 ) -> None:
-    described = machine(name)
+    described = load_as(name, TuringMachine)
     counted = counter_machine(described, work_counters=work_counters, strides=strides)
     assert counted.determinism.proven
     for word in bounded(described.alphabet, longest):
@@ -108,10 +96,10 @@ def test_machines_of_the_zoo_answer_as_they_do_on_a_tape(
 
 
 def test_words_of_another_shape_are_rejected() -> None:
-    counted = counter_machine(machine("palindrome"))
+    counted = counter_machine(load_as("palindrome", TuringMachine))
     assert execute(counted, "bab").reason == "shape"
-    assert not counter_machine(machine("palindrome"), letters=["b"]).order
-    backwards = counter_machine(machine("palindrome"), letters=["b", "a"])
+    assert not counter_machine(load_as("palindrome", TuringMachine), letters=["b"]).order
+    backwards = counter_machine(load_as("palindrome", TuringMachine), letters=["b", "a"])
     assert execute(backwards, "bba").verdict == "reject"
     assert execute(backwards, "aa").accepted
 
@@ -166,7 +154,7 @@ def test_random_machines_move_the_head_as_on_a_tape(
 )
 @pytest.mark.parametrize("work_counters", [3, 4])
 def test_numbers_of_the_relative_encoding_are_read_as_words(name: str, longest: int, work_counters: int) -> None:
-    described = machine(name)
+    described = load_as(name, TuringMachine)
     counted = relative_counter_machine(described, work_counters=work_counters)
     assert counted.determinism.proven
     assert len(counted.work_counters) == work_counters
@@ -175,7 +163,7 @@ def test_numbers_of_the_relative_encoding_are_read_as_words(name: str, longest: 
 
 
 def test_a_palindrome_of_four_letters_takes_about_a_hundred_steps() -> None:
-    counted = relative_counter_machine(machine("palindrome"))
+    counted = relative_counter_machine(load_as("palindrome", TuringMachine))
     steps = {
         length: max(execute_from(counted, relative_numbers(word, "ab")).steps for word in product("ab", repeat=length))
         for length in range(5)
@@ -184,7 +172,7 @@ def test_a_palindrome_of_four_letters_takes_about_a_hundred_steps() -> None:
 
 
 def test_any_number_that_encodes_a_letter_will_do() -> None:
-    counted = relative_counter_machine(machine("palindrome"))
+    counted = relative_counter_machine(load_as("palindrome", TuringMachine))
     rng = random.Random(6)
     for word in words(("a", "b"), 4):
         numbers = {}
@@ -202,7 +190,7 @@ def test_the_numbers_are_those_that_counting_up_finds(word: str, numbers: tuple[
 @pytest.mark.parametrize("numbers", [{"a": 0, "b": 0}, {"a": 0b1011, "b": 0b1011}, {"a": 5, "b": 0}])
 def test_numbers_that_encode_no_word_get_stuck(numbers: dict[str, int]) -> None:
     with pytest.raises(RunError, match="no transition of state"):
-        execute_from(relative_counter_machine(machine("palindrome")), numbers)
+        execute_from(relative_counter_machine(load_as("palindrome", TuringMachine)), numbers)
 
 
 def test_letters_may_have_the_names_of_counters() -> None:
@@ -235,15 +223,15 @@ def test_a_machine_that_starts_at_its_end_makes_no_step() -> None:
 
 def test_what_the_reduction_is_not_for_is_refused() -> None:
     with pytest.raises(ConstructionError, match="has 2 tapes"):
-        counter_machine(machine("two-tape-copy"))
+        counter_machine(load_as("two-tape-copy", TuringMachine))
     with pytest.raises(ConstructionError, match="has 3 tapes"):
-        relative_counter_machine(machine("three-tape-addition"))
+        relative_counter_machine(load_as("three-tape-addition", TuringMachine))
     with pytest.raises(ConstructionError, match="not in the input alphabet"):
-        counter_machine(machine("palindrome"), letters=["c"])
+        counter_machine(load_as("palindrome", TuringMachine), letters=["c"])
     with pytest.raises(ConstructionError, match="5 work counters"):
-        counter_machine(machine("palindrome"), work_counters=5)
+        counter_machine(load_as("palindrome", TuringMachine), work_counters=5)
     with pytest.raises(ConstructionError, match="do not reach every number"):
-        counter_machine(machine("palindrome"), strides=(2, 4))
+        counter_machine(load_as("palindrome", TuringMachine), strides=(2, 4))
     many = tuple(f"s{number}" for number in range(40))
     with pytest.raises(ConstructionError, match="40 letters"):
         relative_counter_machine(
@@ -253,14 +241,14 @@ def test_what_the_reduction_is_not_for_is_refused() -> None:
 
 @pytest.mark.slow
 def test_sipsers_machine_accepts_sixteen_ones() -> None:
-    counted = counter_machine(machine("power-of-two"))
+    counted = counter_machine(load_as("power-of-two", TuringMachine))
     assert [n for n in range(11, 18) if execute(counted, "1" * n, max_steps=10**8).accepted] == [16]
 
 
 @pytest.mark.slow
 def test_words_of_six_letters_through_the_relative_encoding() -> None:
     for name in ("palindrome", "parity"):
-        described = machine(name)
+        described = load_as(name, TuringMachine)
         counted = relative_counter_machine(described)
         for word in product(described.alphabet, repeat=6):
             assert answer_to_numbers(counted, word) == verdict(described, word), word

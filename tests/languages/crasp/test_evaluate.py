@@ -2,20 +2,17 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
-from itertools import islice, product
+from itertools import islice
 
 import pytest
 
 from softmachine.languages.crasp import Evaluation, Program, evaluate, generate, parse, run
 from softmachine.languages.crasp.incremental import prefixes
 from softmachine.support.errors import ConstructionError, InputError, StuckError, UsageError
+from softmachine.testing import strings
 from softmachine.testing.crasp import random_program
 
 PARITY = parse("alphabet a b\nP := #[Q_a] - 2*#[Q_t]\nACC <- P = 0\nREJ <- P = 1\nt <- P >= 2", name="parity")
-
-
-def words(alphabet: str, longest: int) -> list[str]:
-    return ["".join(word) for length in range(longest + 1) for word in product(alphabet, repeat=length)]
 
 
 def is_dyck(word: str) -> bool:
@@ -50,14 +47,14 @@ def counts(word: str) -> dict[str, int]:
 @pytest.mark.parametrize(("text", "alphabet", "predicate"), RECOGNISERS)
 def test_formulas_mean_what_they_say(text: str, alphabet: str, predicate: Callable[[str], bool]) -> None:
     program = parse(f"alphabet {' '.join(alphabet)}\n{text}")
-    for word in words(alphabet, 10 if len(alphabet) == 1 else 6):
+    for word in strings(alphabet, 10 if len(alphabet) == 1 else 6):
         assert evaluate.satisfies(program, word) == predicate(word), word
         assert run(program, word).accepted == predicate(word), word
         assert [*prefixes(program, word)] == [predicate(word[:count]) for count in range(len(word) + 1)], word
 
 
 def test_parity_pairs_the_letters_up() -> None:
-    for word in words("ab", 8):
+    for word in strings("ab", 8):
         result = run(PARITY, word)
         assert result.tokens == tuple(evaluate.generate(PARITY, word))
         assert result.accepted == (word.count("a") % 2 == 0)

@@ -11,16 +11,16 @@ from softmachine.languages.counter import CounterMachine
 from softmachine.languages.crasp import evaluate, generate, parse, run, to_text
 from softmachine.languages.crasp.from_counter import counter_program, transition_tokens
 from softmachine.support.errors import StuckError
+from softmachine.testing import words
 from softmachine.testing.counter import random_counter_machine
 
 FOLDER = Path(zoo.__file__).parent / "counter"
 ZOO = {file.stem: counter.parse(file.read_text(encoding="utf-8"), name=file.stem) for file in FOLDER.glob("*.cm")}
 
 
-def words(machine: CounterMachine, longest: int) -> list[tuple[str, ...]]:
-    """All words, but of an ordered machine only those with one letter out of order."""
-    found = [word for length in range(longest + 1) for word in product(machine.alphabet, repeat=length)]
-    return [word for word in found if machine.has_shape(word[1:])]
+def nearly_ordered(machine: CounterMachine, longest: int) -> list[tuple[str, ...]]:
+    """All words, but of an ordered machine only those with at most one letter out of order."""
+    return [word for word in words(machine, longest) if machine.has_shape(word[1:])]
 
 
 def written(machine: CounterMachine, word: tuple[str, ...], limit: int) -> list[str]:
@@ -35,7 +35,7 @@ def written(machine: CounterMachine, word: tuple[str, ...], limit: int) -> list[
 def agree(machine: CounterMachine, longest: int, limit: int = 2000) -> int:
     program = counter_program(machine)
     compared = 0
-    for word in words(machine, longest):
+    for word in nearly_ordered(machine, longest):
         expected = written(machine, word, limit)
         assert list(islice(generate(program, word), limit)) == expected, (machine.name, word)
         compared += len(expected)

@@ -7,6 +7,7 @@ import pytest
 from softmachine.languages.crasp import Encoding, beta, decode, encode
 from softmachine.languages.crasp.relation import FARTHEST, row
 from softmachine.support.errors import InputError, UsageError
+from softmachine.testing import strings
 
 TABLE = {
     1: None, 2: "", 3: None, 4: "0", 5: "1", 6: "", 7: None, 8: "00", 9: "01", 10: "10",
@@ -14,10 +15,6 @@ TABLE = {
 }  # fmt: skip
 ROWS = {5: (1,), 9: (2,), 10: (1,), 11: (1, 2), 13: (1,), 17: (3,), 18: (2,), 19: (2, 3), 20: (1,)}
 ALL = [Encoding.EXACT, Encoding.LITERAL, Encoding.MARKED]
-
-
-def words(longest: int) -> list[str]:
-    return ["".join(word) for length in range(longest + 1) for word in product("ab", repeat=length)]
 
 
 def test_beta_is_what_follows_the_first_zero() -> None:
@@ -60,7 +57,7 @@ def test_the_figures_of_phase_one(word: str, encoding: Encoding) -> None:
 
 
 def test_decoding_inverts_encoding() -> None:
-    for word in words(6):
+    for word in strings("ab", 6):
         for encoding in ALL:
             lengths, _ = encode(word, "ab", encoding)
             assert "".join(decode(lengths, "ab", encoding)) == word
@@ -70,7 +67,7 @@ def test_decoding_inverts_encoding() -> None:
 
 def test_different_words_have_different_lengths() -> None:
     for encoding in ALL:
-        found = [encode(word, "ab", encoding)[0] for word in words(6)]
+        found = [encode(word, "ab", encoding)[0] for word in strings("ab", 6)]
         assert len(set(found)) == len(found)
 
 
@@ -88,7 +85,7 @@ def test_the_closed_form_for_two_letters() -> None:
 
 
 def test_with_the_end_marker_the_first_length_is_the_word_itself() -> None:
-    for word in words(8):
+    for word in strings("ab", 8):
         bits = "".join("1" if letter == "a" else "0" for letter in word)
         assert encode(word, "ab")[0][0] == int(f"10{bits}1", 2)
 

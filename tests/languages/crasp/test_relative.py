@@ -9,16 +9,12 @@ from softmachine.languages.crasp import Encoding, encode, evaluate, parse, run, 
 from softmachine.languages.crasp.from_turing import bounded_program, turing_program
 from softmachine.languages.crasp.relative import relative_program
 from softmachine.support.errors import UsageError
-from softmachine.theorems.read_source import read_source
+from softmachine.testing import load_as, strings
 
 AT_ONCE = counter.parse("input a b\nstart yes\naccept yes", name="at once")
 EVEN = counter.parse(
     "input a b\nstart q\naccept yes\nreject no\nq: a >= 2 -> q: a -= 2\nq: a = 0 -> yes\nq: a = 1 -> no", name="even"
 )
-
-
-def words(longest: int, letters: str = "ab") -> list[str]:
-    return ["".join(word) for length in range(longest + 1) for word in product(letters, repeat=length)]
 
 
 def lengths(word: str, tokens: tuple[str, ...]) -> tuple[tuple[int, ...], int]:
@@ -30,17 +26,17 @@ def lengths(word: str, tokens: tuple[str, ...]) -> tuple[tuple[int, ...], int]:
 @pytest.mark.parametrize("encoding", [Encoding.LITERAL, Encoding.MARKED])
 def test_phase_one_writes_the_encoding(encoding: Encoding) -> None:
     program = relative_program(AT_ONCE, encoding=encoding)
-    for word in words(5):
+    for word in strings("ab", 5):
         result = run(program, word)
         assert lengths(word, result.tokens) == encode(word, "ab", encoding)
         assert result.accepted
-    for word in words(2):
+    for word in strings("ab", 2):
         assert tuple(evaluate.generate(program, word)) == run(program, word).tokens
 
 
 def test_phase_one_writes_the_encoding_of_three_letters() -> None:
     program = relative_program(counter.parse("input a b c\nstart yes\naccept yes"))
-    for word in words(3, "abc"):
+    for word in strings("abc", 3):
         assert lengths(word, run(program, word).tokens) == encode(word, "abc")
 
 
@@ -58,7 +54,7 @@ def test_without_the_end_marker_ab_fires_at_length_5() -> None:
     # β(5) is 1, not 10, so the word seems to end in a. With β(X_a) = 10 it would be seen that X_a is even.
     assert not run(literal, "ab").accepted
     assert encode("ab", "ab", Encoding.EXACT)[0][0] % 2 == 0
-    for word in words(6)[1:]:
+    for word in strings("ab", 6)[1:]:
         assert (encode(word, "ab", Encoding.EXACT)[0][0] % 2 == 0) == word.endswith("b")
 
 
@@ -71,7 +67,7 @@ ENDS_IN_B = counter.parse(
 
 def test_with_the_end_marker_the_last_letter_is_the_second_digit() -> None:
     program = relative_program(ENDS_IN_B)
-    for word in words(6):
+    for word in strings("ab", 6):
         assert run(program, word).accepted == word.endswith("b")
 
 
@@ -97,15 +93,13 @@ def test_what_makes_no_sense_is_refused() -> None:
 
 @pytest.fixture(scope="module")
 def palindrome() -> turing.TuringMachine:
-    machine = read_source("palindrome")
-    assert isinstance(machine, turing.TuringMachine)
-    return machine
+    return load_as("palindrome", turing.TuringMachine)
 
 
 def test_palindromes_by_the_relative_encoding(palindrome: turing.TuringMachine) -> None:
     program = turing_program(palindrome)
     longest: dict[int, int] = {}
-    for word in words(6):
+    for word in strings("ab", 6):
         result = run(program, word)
         assert result.accepted == (word == word[::-1]), word
         longest[len(word)] = max(longest.get(len(word), 0), len(result.tokens))
@@ -120,8 +114,7 @@ def test_palindromes_by_the_relative_encoding_as_defined(palindrome: turing.Turi
 
 @pytest.mark.parametrize("name", ["power-of-two", "parity", "anbncn", "equality"])
 def test_turing_machines_by_counters(name: str) -> None:
-    machine = read_source(name)
-    assert isinstance(machine, turing.TuringMachine)
+    machine = load_as(name, turing.TuringMachine)
     program = turing_program(machine)
     length = 4 if len(machine.alphabet) < 3 else 3
     for size in range(length + 1):

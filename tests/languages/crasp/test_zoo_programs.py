@@ -9,6 +9,7 @@ from softmachine.languages import zoo
 from softmachine.languages.crasp import Program, encode, evaluate, run
 from softmachine.studies.measure.fitting import Law, fit
 from softmachine.studies.measure.slices import slices
+from softmachine.testing import load_as
 
 ENTRIES = {entry.name: entry for entry in zoo.entries() if entry.file.startswith("crasp/")}
 
@@ -40,12 +41,6 @@ EXPECTED: dict[str, tuple[Callable[[str], bool], int]] = {
 }
 
 
-def program(name: str) -> Program:
-    loaded = ENTRIES[name].load()
-    assert isinstance(loaded, Program)
-    return loaded
-
-
 def test_every_program_is_tested() -> None:
     assert EXPECTED.keys() == ENTRIES.keys()
 
@@ -53,7 +48,7 @@ def test_every_program_is_tested() -> None:
 @pytest.mark.parametrize("name", EXPECTED)
 def test_a_program_accepts_what_it_should(name: str) -> None:
     expected, longest = EXPECTED[name]
-    recogniser = program(name)
+    recogniser = load_as(name, Program)
     for length in range(longest + 1):
         for letters in product(recogniser.alphabet, repeat=length):
             word = "".join(letters)
@@ -62,7 +57,7 @@ def test_a_program_accepts_what_it_should(name: str) -> None:
 
 @pytest.mark.parametrize("name", EXPECTED)
 def test_samples_are_right(name: str) -> None:
-    recogniser = program(name)
+    recogniser = load_as(name, Program)
     for sample in ENTRIES[name].samples:
         result = run(recogniser, sample.input)
         assert (result.verdict, len(result.tokens)) == (sample.verdict, sample.steps)
@@ -72,7 +67,7 @@ def test_samples_are_right(name: str) -> None:
 
 @pytest.mark.parametrize("name", ["ends-in-b-relative", "palindrome-relative"])
 def test_the_relative_encoding_is_written_first(name: str) -> None:
-    recogniser = program(name)
+    recogniser = load_as(name, Program)
     for length in range(5):
         for letters in product("ab", repeat=length):
             tokens = run(recogniser, letters).tokens
@@ -90,7 +85,7 @@ def test_the_relative_encoding_is_written_first(name: str) -> None:
     ],
 )
 def test_the_slices_of_what_counting_recognises_have_polynomially_many_classes(name: str, longest: int) -> None:
-    recogniser = program(name)
+    recogniser = load_as(name, Program)
     lengths = range(1, longest + 1)
     found = slices(lambda word: run(recogniser, word).accepted, recogniser.alphabet, lengths)
     grown = fit({each.length: each.total for each in found})
@@ -100,7 +95,7 @@ def test_the_slices_of_what_counting_recognises_have_polynomially_many_classes(n
 
 @pytest.mark.slow
 def test_the_slices_of_palindromes_have_exponentially_many_classes() -> None:
-    recogniser = program("palindrome-relative")
+    recogniser = load_as("palindrome-relative", Program)
     found = slices(lambda word: run(recogniser, word).accepted, "ab", range(1, 9))
     grown = fit({each.length: each.total for each in found})
     assert grown is not None

@@ -7,10 +7,10 @@ from itertools import product
 
 import pytest
 
-import softmachine as sm
 from softmachine.languages import zoo
 from softmachine.languages.circuit import evaluate
 from softmachine.languages.family import Family
+from softmachine.testing import load_as
 from softmachine.transformer.features import ceil_log2
 
 
@@ -30,9 +30,7 @@ DEFINITIONS: dict[str, Callable[[Sequence[str]], bool]] = {
 
 
 def family(name: str) -> Family:
-    found = sm.load(name)
-    assert isinstance(found, Family)
-    return found
+    return load_as(name, Family)
 
 
 @pytest.mark.parametrize("name", DEFINITIONS)

@@ -6,14 +6,8 @@ from itertools import product
 
 import pytest
 
-import softmachine as sm
 from softmachine.languages.logspace import LogspaceMachine, accepts, parse, reachable
-
-
-def machine(name: str) -> LogspaceMachine:
-    found = sm.load(name)
-    assert isinstance(found, LogspaceMachine)
-    return found
+from softmachine.testing import load_as
 
 
 def equal_blocks(word: str) -> bool:
@@ -27,7 +21,7 @@ def equal_blocks(word: str) -> bool:
      ("equal-blocks", equal_blocks)],
 )  # fmt: skip
 def test_every_short_word(name, definition) -> None:  # type: ignore[no-untyped-def]
-    found = machine(name)
+    found = load_as(name, LogspaceMachine)
     for length in range(8):
         for word in product(found.alphabet, repeat=length):
             assert accepts(found, word) is definition("".join(word)), word
@@ -36,19 +30,19 @@ def test_every_short_word(name, definition) -> None:  # type: ignore[no-untyped-
 @pytest.mark.parametrize("count", [5, 16, 17, 40])
 def test_longer_words(count: int) -> None:
     """Counters carry and borrow."""
-    assert accepts(machine("anbn-logspace"), "a" * count + "b" * count)
-    assert not accepts(machine("anbn-logspace"), "a" * count + "b" * (count + 1))
-    assert accepts(machine("equal-blocks"), f"{'1' * count}#1#{'1' * count}")
-    assert not accepts(machine("equal-blocks"), f"{'1' * count}#1#{'1' * (count + 1)}")
+    assert accepts(load_as("anbn-logspace", LogspaceMachine), "a" * count + "b" * count)
+    assert not accepts(load_as("anbn-logspace", LogspaceMachine), "a" * count + "b" * (count + 1))
+    assert accepts(load_as("equal-blocks", LogspaceMachine), f"{'1' * count}#1#{'1' * count}")
+    assert not accepts(load_as("equal-blocks", LogspaceMachine), f"{'1' * count}#1#{'1' * (count + 1)}")
 
 
 def test_configurations_are_reached_step_by_step() -> None:
-    found = reachable(machine("equal-blocks"), "1#1")
+    found = reachable(load_as("equal-blocks", LogspaceMachine), "1#1")
     assert [str(configuration) for configuration in found][:3] == ["begin@0,0:__", "seek@1,1:__", "first@1,1:__"]
 
 
 def test_the_number_of_configurations_that_are_reached_is_at_most_that_of_all() -> None:
-    found = machine("equal-blocks")
+    found = load_as("equal-blocks", LogspaceMachine)
     for length in range(6):
         assert len(reachable(found, "1" * length)) <= found.configurations(length)
 

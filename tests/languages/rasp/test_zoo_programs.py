@@ -13,6 +13,7 @@ import pytest
 
 from softmachine.languages import formats, zoo
 from softmachine.languages.rasp import UNDEFINED, Program, generate, parse, run, to_text
+from softmachine.testing import load_as
 
 ENTRIES = {entry.name: entry for entry in zoo.entries() if entry.file.startswith("rasp/")}
 Letters = tuple[str, ...]
@@ -20,9 +21,7 @@ Letters = tuple[str, ...]
 
 @cache
 def program(name: str) -> Program:
-    loaded = ENTRIES[f"{name}-rasp"].load()
-    assert isinstance(loaded, Program)
-    return loaded
+    return load_as(f"{name}-rasp", Program)
 
 
 def first(word: Letters, i: int) -> bool:
