@@ -1,4 +1,4 @@
-"""One table of cases, which run at every level: every theorem, with inputs and what should come of them."""
+"""A table of cases that are tested at every level: each theorem, with inputs and expected outcomes."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ from softmachine.theorems.codec import Outcome
 from tests.models import model_of
 
 Examples: TypeAlias = tuple[tuple[str, str], ...]
-"""Inputs, each with a verdict, and after a blank the output or the value at every symbol."""
+"""Inputs, each with a verdict and, after a space, the output or the value at every symbol."""
 
 
 @dataclass(frozen=True)
 class Case:
-    """A model, and what should come of some inputs.
+    """A model, and the expected outcomes of some inputs.
 
     Args:
-        source: The name of a zoo entry, or a text in one line.
-        theorem: What it is compiled by.
+        source: The name of a zoo entry, or a source in one line.
+        theorem: The theorem that compiles it.
         attention: "hard" or "soft".
-        examples: Inputs, and what should come of them.
-        length: The length that the weights are made for, if they depend on one.
-        positions: How many positions a stock checkpoint of it has; 0 if there cannot be one.
+        examples: Inputs with their expected outcomes.
+        length: The length that the weights are built for, if they depend on one.
+        positions: The number of positions of its stock checkpoint; 0 if there is none.
     """
 
     source: str
@@ -42,8 +42,8 @@ class Case:
         return f"{self.theorem}-{self.attention}-{self.source}"
 
 
-def told(outcome: Outcome) -> str:
-    """What an outcome comes to, as the table has it."""
+def summarise(outcome: Outcome) -> str:
+    """An outcome in the form of the table."""
     values = [str(int(value)) if isinstance(value, bool) else value for value in outcome.values or ()]
     return " ".join(filter(None, (outcome.verdict, outcome.output or "".join(values))))
 

@@ -34,7 +34,7 @@ QUICK = (
     "languages/*/test_syntax.py",
     "languages/*/test_mistakes.py",
 )
-"""What is quick as a whole: values, parsers, plug-ins."""
+"""Files of which every test is quick: values, parsers, plug-ins."""
 EVERY = {"command_output/test_commands.py": 5, "digests/test_digests.py": 5}
 """Of these files every n-th test is in the quick tier."""
 KEPT = 4
@@ -50,7 +50,7 @@ HEAVY = (
     "odd-walks",
     "nondeterministic-logspace",
 )
-"""Of the table of cases: these levels, without these theorems."""
+"""Of the table of cases, the levels above are quick, except for these theorems."""
 
 
 @pytest.hookimpl(wrapper=True)

@@ -1,6 +1,6 @@
-"""What the fast suite leaves to the slow one: most cases of long sweeps, and a few tests that take long at once.
+"""The tests that only the slow tier runs: most cases of long sweeps, and single tests that take seconds.
 
-Nothing is lost: ``pytest -m slow`` runs the rest. The sweeps were chosen by their time (over a second in all).
+``pytest -m slow`` runs them. The sweeps are those that take more than a second in total.
 """
 
 SWEEPS: dict[str, tuple[str, ...]] = {
@@ -95,7 +95,7 @@ SWEEPS: dict[str, tuple[str, ...]] = {
     ),
     "to_circuit/test_to_circuit.py": ("test_the_circuit_says_what_the_transformer_says_on_every_word",),
 }
-"""Of these tests every fourth case is in the fast suite."""
+"""Of these tests, every fourth case is in the fast suite."""
 
 LONG = {
     "arithmetic/test_fixed.py": ("test_all_sums_products_and_quotients_of_small_formats",),
@@ -111,10 +111,7 @@ LONG = {
     ),
     "cli/test_slices.py": ("test_slices_are_drawn",),
     "engines/dense/test_engine.py": ("test_softmax_models_compute_what_a_few_lines_of_numpy_do",),
-    "engines/dense/test_guessing.py": (
-        "test_right_guesses_are_checked_many_at_a_time",
-        "test_what_is_forgotten_leaves_no_trace",
-    ),
+    "engines/dense/test_guessing.py": ("test_what_is_forgotten_leaves_no_trace",),
     "engines/fast/test_machines.py": ("test_a_run_that_turns_out_to_be_long_changes_to_the_fast_engine",),
     "engines/fast/test_segments.py": (
         "test_audits_of_segments_pass_and_find_a_wrong_token",
@@ -158,7 +155,7 @@ LONG = {
         "test_powers_of_two_by_counting",
     ),
 }
-"""These take seconds each."""
+"""Each of these takes seconds."""
 
 LEVELS = ("test_signals", "test_weights_in_rationals", "test_weights_in_float64")
 HEAVY = (
@@ -171,4 +168,4 @@ HEAVY = (
     "odd-walks",
     "nondeterministic-logspace",
 )
-"""Of the table of cases: these theorems at these levels."""
+"""Of the table of cases, these theorems at the levels above."""

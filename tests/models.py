@@ -1,4 +1,4 @@
-"""Models that several tests use: compiled once a process."""
+"""Models for tests, compiled once per process, and models with other signals, weights or manifests."""
 
 from __future__ import annotations
 
@@ -24,31 +24,31 @@ from softmachine.transformer.weights import Transformer
 def model_of(
     source: str | Source, theorem: str | None = None, attention: str | None = None, length: int | None = None
 ) -> Model:
-    """What ``compile`` returns."""
+    """The model that ``compile`` returns; the same arguments return the same object."""
     return sm.compile(source, theorem, attention=attention, length=length)
 
 
 def signals_of(
     source: Source, theorem: str | None = None, attention: str | None = None, length: int | None = None
 ) -> tuple[Program, Codec[Source]]:
-    """The signals that a theorem makes of a source, and how to talk to what they become."""
+    """The signals to which a theorem compiles a source, and the codec."""
     chosen = theorem_for(source, theorem)
     codec = chosen.codec_for(source, length)
     return chosen.signals(codec, attention or chosen.attentions[0]), codec
 
 
 def with_codec(program: Program, codec: Codec[Source], theorem: str, length: int | None = None) -> Model:
-    """The model of signals that no theorem makes by itself: with parameters that it would choose otherwise."""
+    """The model of signals with parameters that the theorem would not choose itself."""
     return Model(compile_program(program), codec, theorem_for(codec.source, theorem), length)
 
 
 def with_weights(weights: Transformer) -> Model:
-    """A model of weights that no theorem has made; it is talked to as one of a formula."""
+    """A model with the given weights and the codec of a formula."""
     return replace(model_of("Q_a"), weights=weights)
 
 
 def rewrite(folder: Path, change: Callable[[dict[str, Any]], object]) -> None:
-    """Change what a saved model says of itself, with digests that do not tell."""
+    """Change the manifest of a saved model and recompute its digests, so that the change is not detected by them."""
     data = json.loads((folder / MARK).read_text(encoding="utf-8"))
     digests = data.pop("digests")
     change(data)

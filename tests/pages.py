@@ -1,13 +1,13 @@
-"""What a page shows to be tried, in the order of the page, and what it says that comes of it.
+"""The commands and the Python code of a page of documentation, in order, with the output that the page shows.
 
-Three things are found in Markdown (and in the examples of the help):
+Three kinds are found in Markdown, and in the examples of help texts:
 
-- commands: lines ``$ softmachine …`` in a block, with what they print below them; lines ``softmachine …`` in a block
-  and in `code`, of which nothing is shown;
-- Python: blocks of it, with what they print in a block ``text`` right below, or in comments;
-- Python in a session (``>>>``).
+- commands: lines ``$ softmachine …`` in a block, with their output below them; lines ``softmachine …`` in a block and
+  in `code`, without output;
+- blocks of Python, with their output in a block ``text`` directly below, or in comments;
+- Python sessions (``>>>``).
 
-A line that is only ``…`` stands for any lines, and a long line may be broken at blanks.
+In output, a line that consists of ``…`` stands for any lines, and a long line may be wrapped at spaces.
 """
 
 from __future__ import annotations
@@ -28,23 +28,23 @@ INLINE = re.compile(r"(?<!`)`(softmachine [^`]+)`(?!`)")
 PLACEHOLDER = re.compile(r"\b(SOURCE|INPUT|FILE|DIR|FOLDER|FORMAT|NAME|N)\b|…")
 FAILS = re.compile(r"^(error|step limit reached)\b|[^o] disagreements?\b|differs from the interpreter", re.MULTILINE)
 WRITES = ("-o", "--checkpoint")
-"""Options that say where something is written that later commands may read."""
+"""Options for output files and folders, which later commands may read."""
 
 
 @dataclass(frozen=True)
 class Item:
-    """Something that a page shows to be tried.
+    """A command or a piece of code of a page.
 
     Args:
         kind: ``command``, ``python`` or ``session``.
-        text: What is tried.
-        said: What the page says that is printed, if it says anything.
-        line: Where on the page.
+        text: The command or the code.
+        output: The output that the page shows; None if it shows none.
+        line: The line number on the page.
     """
 
     kind: str
     text: str
-    said: str | None
+    output: str | None
     line: int
 
     @property
@@ -55,8 +55,8 @@ class Item:
 
     @property
     def fails(self) -> bool:
-        """Whether the page shows that the command ends with another status than 0."""
-        return bool(FAILS.search(self.said or ""))
+        """Whether the output on the page is that of a command that fails."""
+        return bool(FAILS.search(self.output or ""))
 
 
 @dataclass(frozen=True)
@@ -81,7 +81,7 @@ def items(page: str) -> list[Item]:
 
 
 def _shown_below(block: _Block, following: _Block | None) -> str | None:
-    """What a piece of Python prints, if the next thing on the page is that."""
+    """The output of a block of Python, if the next block shows it."""
     if following is None or following.language not in ("text", ""):
         return None
     lines = following.line - block.line - block.text.count("\n")
@@ -95,7 +95,7 @@ def examples(epilog: str) -> list[Item]:
 
 
 def groups(found: Sequence[Item]) -> list[list[Item]]:
-    """Items that need one another: those that name what a command writes with it; all Python of a page."""
+    """Items that depend on each other: a command and those that read its output files; all Python of a page."""
     kept: list[list[Item]] = []
     for item in found:
         with_it = [group for group in kept if any(_belong(earlier, item) for earlier in group)]
@@ -111,7 +111,7 @@ def _belong(earlier: Item, item: Item) -> bool:
 
 
 def _blocks(page: str) -> tuple[list[_Block], list[tuple[int, str]]]:
-    """The blocks of a page, fenced or indented by four blanks after an empty line; and the lines of prose."""
+    """The blocks of a page, fenced or indented by four spaces after an empty line; and the lines of prose."""
     blocks: list[_Block] = []
     prose: list[tuple[int, str]] = []
     lines = page.splitlines()
@@ -133,7 +133,7 @@ def _blocks(page: str) -> tuple[list[_Block], list[tuple[int, str]]]:
 
 
 def _inline(prose: list[tuple[int, str]]) -> Iterator[tuple[int, str]]:
-    """Commands in the text that could be typed as they are."""
+    """Commands in the text that have no placeholder."""
     for line, text in prose:
         for command in INLINE.findall(text):
             if not PLACEHOLDER.search(command):
@@ -141,42 +141,42 @@ def _inline(prose: list[tuple[int, str]]) -> Iterator[tuple[int, str]]:
 
 
 def _commands(block: _Block) -> Iterator[Item]:
-    """The commands of a block: what follows the last ``&&``, with what is shown below."""
+    """The commands of a block, each the part after the last ``&&``, with the output shown below."""
     lines = iter(enumerate(block.text.splitlines(), block.line))
-    command, first, said = "", 0, list[str]()
+    command, first, output = "", 0, list[str]()
     for number, text in lines:
-        asked = text.startswith("$ ")
-        if not asked and not text.startswith("softmachine "):
-            said.append(text)
+        typed = text.startswith("$ ")
+        if not typed and not text.startswith("softmachine "):
+            output.append(text)
             continue
-        yield from _command(command, said, first)
-        command, first, said = text, number, []
+        yield from _command(command, output, first)
+        command, first, output = text, number, []
         while command.endswith("\\"):
             command = command[:-1] + next(lines)[1].strip()
-    yield from _command(command, said, first)
+    yield from _command(command, output, first)
 
 
-def _command(text: str, said: list[str], line: int) -> Iterator[Item]:
+def _command(text: str, output: list[str], line: int) -> Iterator[Item]:
     if text:
-        shown = "\n".join(said).rstrip() if text.startswith("$ ") else ""
+        shown = "\n".join(output).rstrip() if text.startswith("$ ") else ""
         command = re.sub(r"\s{2,}#.*", "", text.removeprefix("$ ").rpartition(" && ")[2])
         yield Item("command", command, shown or None, line)
 
 
-def parted(found: str, said: str) -> str:
-    """Where what was printed is not what a page says; empty if nowhere."""
-    wanted = [line.rstrip() for line in said.strip("\n").splitlines()]
+def difference(found: str, shown: str) -> str:
+    """The difference between the printed output and the output on the page; empty if there is none."""
+    wanted = [line.rstrip() for line in shown.strip("\n").splitlines()]
     pattern = "\n".join(re.escape(line) if line.strip() != "…" else "…" for line in wanted)
     whole = "\n".join(line.rstrip() for line in found.strip("\n").splitlines())
     pattern = re.sub(r"^…(\n|$)", r"(?:.*(?:\\n|$))*", pattern, flags=re.MULTILINE)
     pattern = re.sub(r"\n(?=\S)", r"[\\n ]", pattern)
     if re.fullmatch(pattern.rstrip("\n"), whole.rstrip("\n")):
         return ""
-    return f"the page says\n{said}\nbut this is printed:\n{whole}"
+    return f"the page shows\n{shown}\nbut this is printed:\n{whole}"
 
 
-def carried_out(item: Item, names: dict[str, object]) -> tuple[str, str]:
-    """Do what a piece of Python says; what it printed, and which values are not those that it says."""
+def execute(item: Item, names: dict[str, object]) -> tuple[str, str]:
+    """Execute a piece of Python; its output, and the values that differ from those in comments."""
     if item.kind == "session":
         return "", _session(item, names)
     output = StringIO()
@@ -186,7 +186,7 @@ def carried_out(item: Item, names: dict[str, object]) -> tuple[str, str]:
 
 
 def _statements(item: Item, names: dict[str, object]) -> Iterator[str]:
-    """Carry the statements out; an expression with a value in a comment behind it has that value."""
+    """Execute the statements; an expression followed by a comment with a value must have that value."""
     comments = {
         token.start[0]: token.string[1:].strip()
         for token in tokenize.generate_tokens(StringIO(item.text).readline)
@@ -203,7 +203,7 @@ def _statements(item: Item, names: dict[str, object]) -> Iterator[str]:
 
 
 def _literal(comment: str) -> tuple[object] | None:
-    """The value that a comment begins with, up to a semicolon, if it is one."""
+    """The value at the start of a comment, up to a semicolon, if there is one."""
     try:
         return (ast.literal_eval(comment.partition(";")[0].strip()),)
     except (SyntaxError, ValueError):
@@ -211,7 +211,7 @@ def _literal(comment: str) -> tuple[object] | None:
 
 
 def _session(item: Item, names: dict[str, object]) -> str:
-    """Carry a session out as doctest does."""
+    """Execute a session as doctest does."""
     test = doctest.DocTestParser().get_doctest(item.text, names, "page", None, item.line)
     test.globs = names
     complaints = StringIO()

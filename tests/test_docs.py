@@ -94,7 +94,7 @@ def cases() -> list[object]:
     for page, items in texts().items():
         for group in pages.groups([item for item in items if is_tried(item)]):
             whole = "\n".join(item.text for item in group)
-            if whole in seen and not any(item.said for item in group):
+            if whole in seen and not any(item.output for item in group):
                 continue
             seen.add(whole)
             lacking = {item: package for item in group for package in MISSING if needs(item, package)}
@@ -119,7 +119,7 @@ def with_the_example(item: Item, folder: Path) -> tuple[int, str]:
     """What a command does in a shell, in a process that sees the example package."""
     entry = tomllib.loads((EXAMPLE / "pyproject.toml").read_text(encoding="utf-8"))["project"]["entry-points"]
     broken = "own_theorem.majorty:MAJORITY"
-    module = broken if broken in (item.said or "") else entry["softmachine.theorems"]["majority"]
+    module = broken if broken in (item.output or "") else entry["softmachine.theorems"]["majority"]
     place = installed(folder / "site", "own_theorem", "softmachine.theorems", f"majority = {module}")
     done = in_a_shell(item.text, folder, [place, EXAMPLE / "src"], **commands.ENVIRONMENT)
     return done.returncode, done.stdout + done.stderr
@@ -139,14 +139,14 @@ def called(item: Item, folder: Path) -> tuple[int, str]:
 def difference(item: Item, names: dict[str, object], shown: str, folder: Path) -> str:
     """Where what happens is not what a page shows, whose text is given; empty if nowhere."""
     if item.kind != "command":
-        printed, wrong = pages.carried_out(item, names)
-        if item.said is not None:
-            return wrong + pages.parted(printed, item.said)
+        printed, wrong = pages.execute(item, names)
+        if item.output is not None:
+            return wrong + pages.difference(printed, item.output)
         return wrong + "".join(f"not on the page: {x}\n" for x in printed.splitlines() if x.strip() not in shown)
     status, printed = called(item, folder)
     if (status != 0) != item.fails:
         return f"status {status}\n{printed}"
-    return pages.parted(printed, "\n".join(commands.normalise(item.said, folder))) if item.said else ""
+    return pages.difference(printed, "\n".join(commands.normalise(item.output, folder))) if item.output else ""
 
 
 @pytest.mark.parametrize(("page", "group"), cases())
@@ -230,7 +230,7 @@ def test_what_a_page_shows_is_found() -> None:
         ("python", "1 + 1  # 2", 13),
         ("session", ">>> 2 + 2", 21),
     ]
-    assert [item.said for item in found[2:5]] == [None, "error: …", "hello\n"]
+    assert [item.output for item in found[2:5]] == [None, "error: …", "hello\n"]
     assert [item.fails for item in found[:4]] == [False, False, False, True]
     assert [[found.index(item) for item in group] for group in pages.groups(found)] == [[0], [1], [2, 3], [4, 5]]
 

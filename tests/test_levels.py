@@ -19,7 +19,7 @@ from softmachine.languages.source import Source
 from softmachine.support.errors import ConstructionError, UsageError
 from softmachine.theorems import all_theorems
 from softmachine.theorems.codec import Codec, DecoderCodec, Prompt, SegmentedCodec
-from tests.cases import CASES, Case, told
+from tests.cases import CASES, Case, summarise
 from tests.exports.helpers import stock_model
 from tests.exports.plain import lowered_logits
 from tests.models import signals_of
@@ -45,7 +45,7 @@ every_case = pytest.mark.parametrize("case", CASES, ids=str)
 def comes_out(case: Case, model: Model, arithmetic: str, engine: str = "dense") -> None:
     for word, expected in case.examples:
         run = sm.run(model, word, arithmetic=arithmetic, engine=engine, max_steps=MOST)
-        assert told(run.outcome) == expected, word
+        assert summarise(run.outcome) == expected, word
 
 
 def segments(codec: Codec[Source], word: str) -> Iterator[tuple[Prompt, tuple[str | None, ...]]]:
@@ -77,7 +77,7 @@ def test_interpreter(case: Case) -> None:
     codec = case.model.codec
     for word, expected in case.examples:
         said = [token or "" for token in codec.expected(word, MOST)]
-        assert told(codec.read(word, said)) == expected, word
+        assert summarise(codec.read(word, said)) == expected, word
 
 
 @every_case

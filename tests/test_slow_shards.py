@@ -10,6 +10,8 @@ from types import ModuleType
 
 import pytest
 
+from tests import long
+
 HERE = Path(__file__).parent
 RECORDED = {"date": str, "commit": str, "src": str, "shard": str, "green": bool, "passed": int, "failed": int}
 
@@ -45,6 +47,11 @@ def test_the_parts_of_a_shard_are_its_tests(slow: ModuleType) -> None:
         assert len(names) == parts
         selected = [slow.Selection(name) for name in names]
         assert sorted(item for one in selected for item in whole[one.part :: one.parts]) == whole
+
+
+def test_every_test_that_is_left_to_the_slow_tier_exists() -> None:
+    names = [(file, name) for table in (long.SWEEPS, long.LONG) for file in table for name in table[file]]
+    assert not [pair for pair in names if f"def {pair[1]}(" not in (HERE / pair[0]).read_text(encoding="utf-8")]
 
 
 def test_records_are_complete(slow: ModuleType) -> None:

@@ -19,7 +19,7 @@ import softmachine as sm
 from softmachine.languages.deciding import decider
 from softmachine.studies.datasets import Row
 from softmachine.support.errors import ConstructionError, UsageError
-from tests.cases import CASES, Case, told
+from tests.cases import CASES, Case, summarise
 
 NO_PYARROW = pytest.mark.skipif(find_spec("pyarrow") is None, reason="pyarrow is not installed")
 FORMATS = ["jsonl", "csv", pytest.param("parquet", marks=NO_PYARROW)]
@@ -56,7 +56,7 @@ def test_rows_are_what_models_say(case: Case) -> None:
     assert found[word].prompt == run.prompt.tokens
     assert len(run.tokens) == len(found[word].trace)
     assert all(right in (None, said) for right, said in zip(found[word].trace, run.tokens, strict=True))
-    assert (found[word].steps, found[word].verdict) == (run.steps, told(run.outcome).split()[0])
+    assert (found[word].steps, found[word].verdict) == (run.steps, summarise(run.outcome).split()[0])
 
 
 def test_verdicts_are_those_of_the_interpreter() -> None:
