@@ -1,4 +1,4 @@
-"""The command line under a clock: whatever it is given, it ends, with a status of its own and a message."""
+"""The command line with a time limit: every call ends with a documented status and a message."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ from types import FrameType
 from softmachine.cli import main
 
 SECONDS = 60
-"""Nothing that is refused, and none of what is small, takes longer."""
+"""Time limit of a call."""
 STATUSES = (0, 1, 2, 3)
 
 
 class TooLongError(BaseException):
-    """A call took too long. No handler of errors takes it for one of its own."""
+    """A call took too long. It is no Exception, so that no handler of errors catches it."""
 
 
 def call(*arguments: str) -> tuple[int, str]:
-    """The status, and what was said; fails if that is a traceback, or an internal error, or nothing within a minute."""
-    said = io.StringIO()
-    with within(SECONDS), redirect_stdout(said), redirect_stderr(said):
+    """The status and the output; fails on a traceback, an internal error, no output, or after the time limit."""
+    output = io.StringIO()
+    with within(SECONDS), redirect_stdout(output), redirect_stderr(output):
         status = main(list(arguments))
-    text = said.getvalue()
+    text = output.getvalue()
     assert status in STATUSES, (arguments, status, text)
     assert "internal error" not in text, (arguments, text)
     assert "Traceback" not in text, (arguments, text)
@@ -35,7 +35,7 @@ def call(*arguments: str) -> tuple[int, str]:
 
 @contextmanager
 def within(seconds: int) -> Iterator[None]:
-    """Stop what takes longer."""
+    """Raise TooLongError after this many seconds."""
 
     def stop(_signal: int, _frame: FrameType | None) -> None:
         raise TooLongError(f"more than {seconds} s")
@@ -50,5 +50,5 @@ def within(seconds: int) -> Iterator[None]:
 
 
 def contents(folder: Path) -> dict[str, bytes]:
-    """Every file in a folder, to see that none is lost or changed."""
+    """The contents of every file in a folder, to compare them later."""
     return {str(file.relative_to(folder)): file.read_bytes() for file in sorted(folder.rglob("*")) if file.is_file()}

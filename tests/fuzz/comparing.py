@@ -1,4 +1,4 @@
-"""A random source by a theorem, in every arithmetic and on every engine, compared with an interpreter written apart."""
+"""Random sources of a theorem, in every arithmetic and on every engine, compared with independent interpreters."""
 
 from __future__ import annotations
 
@@ -15,29 +15,29 @@ from tests.fuzz.subjects import REFUSALS, SUBJECTS, Subject, reread
 
 PLAIN = ("float64", "dense")
 FEW_STEPS = 100
-"""Runs of which only the verdict counts go so far in slower ways."""
+"""Step limit in the slower ways of running, where only the verdict counts."""
 MAX_EXACT_POSITIONS = 1_000
-"""Prompts with more positions are not run in rationals, which would take hours."""
+"""Longer prompts are not run in rationals, which would take hours."""
 ATTEMPTS = 400
-"""So many random sources are refused by a theorem at most, one after the other."""
+"""Maximum number of consecutive random sources that a theorem refuses."""
 
 
 class WrongError(AssertionError):
-    """An answer that is not the right one."""
+    """A wrong answer."""
 
 
 def try_one(theorem: str, attention: str, seed: int, tally: Counter[str]) -> None:
-    """One source: all its words, in float64 and in some other ways."""
+    """Compare one source on all its words, in float64 and in some other ways."""
     subject, rng, (source, model) = SUBJECTS[theorem], *drawn(theorem, attention, seed)
     for word in subject.words(rng, source):
         right = subject.truth(source, word, long(subject))
         for arithmetic, engine in ways(subject, model, seed, len(model.codec.prompt(word).tokens)):
-            told = answered(model, word, subject, arithmetic, engine)
-            tally[told if isinstance(told, str) else "compared"] += 1
-            if isinstance(told, Answer) and not agree(told, right, subject, tally):
+            found = answered(model, word, subject, arithmetic, engine)
+            tally[found if isinstance(found, str) else "compared"] += 1
+            if isinstance(found, Answer) and not agree(found, right, subject, tally):
                 raise WrongError(
                     f"{theorem}, {attention}, seed {seed}, {arithmetic} on {engine}: {source!r} on {word!r} is "
-                    f"{right}, and the model says {told}"
+                    f"{right}, but the model gives {found}"
                 )
 
 
@@ -66,7 +66,7 @@ def long(subject: Subject) -> int:
 
 
 def ways(subject: Subject, model: Model, seed: int, positions: int) -> Iterator[tuple[str, str]]:
-    """The ways in which a model is run: always one, and the others in turn; rationals only for short prompts."""
+    """The ways in which a model is run: float64, and another one by turns; rationals only for short prompts."""
     yield PLAIN
     if seed % 4 == 3 and isinstance(model.codec, DecoderCodec):
         yield "float64", "fast"
@@ -76,7 +76,7 @@ def ways(subject: Subject, model: Model, seed: int, positions: int) -> Iterator[
 
 
 def answered(model: Model, word: tuple[str, ...], subject: Subject, arithmetic: str, engine: str) -> Answer | str:
-    """What the model says, or why it does not."""
+    """The answer of the model, or the reason why there is none."""
     try:
         steps = subject.steps if (arithmetic, engine) == PLAIN else min(subject.steps, FEW_STEPS)
         run = sm.run(model, word, arithmetic=arithmetic, engine=engine, max_steps=steps)
@@ -98,12 +98,12 @@ def answered(model: Model, word: tuple[str, ...], subject: Subject, arithmetic: 
     return Answer(found.verdict, found.steps, found.output, found.values)
 
 
-def agree(told: Answer, right: Answer, subject: Subject, tally: Counter[str]) -> bool:
-    """Whether what was said is right, as far as the interpreter speaks of it."""
+def agree(found: Answer, right: Answer, subject: Subject, tally: Counter[str]) -> bool:
+    """Whether an answer is right in everything that the interpreter defines."""
     if subject.verdict_only:
-        tally["decided" if told.verdict else "undecided"] += 1
-        return told.verdict in (None, right.verdict)
-    if told.verdict != right.verdict:
+        tally["decided" if found.verdict else "undecided"] += 1
+        return found.verdict in (None, right.verdict)
+    if found.verdict != right.verdict:
         return False
-    spoken = [name for name in ("steps", "output", "values") if getattr(right, name) is not None]
-    return all(getattr(told, name) == getattr(right, name) for name in spoken)
+    defined = [name for name in ("steps", "output", "values") if getattr(right, name) is not None]
+    return all(getattr(found, name) == getattr(right, name) for name in defined)

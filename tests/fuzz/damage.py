@@ -1,4 +1,4 @@
-"""Damage: what may happen to a file on its way, and what someone may do to it on purpose."""
+"""Damage of files: transmission errors and deliberate changes."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ VALUES: tuple[Any, ...] = (
 
 
 def flipped(rng: random.Random, data: bytes) -> bytes:
-    """Some bits are others."""
+    """Flip some bits."""
     broken = bytearray(data)
     for _ in range(rng.choice([1, 1, 2, 8]) if broken else 0):
         broken[rng.randrange(len(broken))] ^= 1 << rng.randrange(8)
@@ -25,19 +25,19 @@ def flipped(rng: random.Random, data: bytes) -> bytes:
 
 
 def cut(rng: random.Random, data: bytes) -> bytes:
-    """The end, the beginning or a part in the middle is missing."""
+    """Remove the end, the beginning or a part in the middle."""
     one, other = sorted(rng.randrange(len(data) + 1) for _ in range(2))
     return rng.choice([data[:one], data[one:], data[:one] + data[other:]])
 
 
 def doubled(rng: random.Random, data: bytes) -> bytes:
-    """A part comes twice, or many times."""
+    """Repeat a part."""
     one, other = sorted(rng.randrange(len(data) + 1) for _ in range(2))
     return data[:other] + data[one:other] * rng.choice([1, 1, 3, 200]) + data[other:]
 
 
 def exchanged(rng: random.Random, data: bytes) -> bytes:
-    """A few bytes are others."""
+    """Replace a few bytes."""
     broken = bytearray(data)
     for _ in range(rng.randint(1, 5) if broken else 0):
         broken[rng.randrange(len(broken))] = rng.randrange(256)
@@ -45,7 +45,7 @@ def exchanged(rng: random.Random, data: bytes) -> bytes:
 
 
 def huge_number(rng: random.Random, data: bytes) -> bytes:
-    """A number is another one, which may be absurd."""
+    """Replace a number by another one, possibly a huge or malformed one."""
     places = list(re.finditer(rb"\d+", data))
     if not places:
         return data + b"9" * 400
@@ -54,14 +54,14 @@ def huge_number(rng: random.Random, data: bytes) -> bytes:
 
 
 def nested(rng: random.Random, data: bytes) -> bytes:
-    """Something is opened very often."""
+    """Insert many opening brackets or other characters that nest."""
     at = rng.randrange(len(data) + 1)
     many = rng.choice([50, 1500, 100_000])
     return data[:at] + rng.choice(OPENING).encode() * many + data[at:]
 
 
 def encoded(rng: random.Random, data: bytes) -> bytes:
-    """Another encoding, other ends of lines, marks at the beginning."""
+    """Change the encoding or the ends of lines, or add a byte-order mark."""
     text = data.decode("latin-1")
     return rng.choice(
         [
@@ -79,7 +79,7 @@ def encoded(rng: random.Random, data: bytes) -> bytes:
 
 
 def noise(rng: random.Random, data: bytes) -> bytes:
-    """Something else, which may begin like the file."""
+    """Replace all but the beginning by random bytes."""
     return data[: rng.randrange(20)] + rng.randbytes(rng.choice([0, 1, 30, 3000]))
 
 
@@ -89,14 +89,14 @@ DAMAGES: tuple[Callable[[random.Random, bytes], bytes], ...] = (
 
 
 def damaged(rng: random.Random, data: bytes) -> bytes:
-    """One or two damages; at most a megabyte and a half, which is more than is read."""
+    """Apply one or two kinds of damage; the result has at most 1.5 MB, more than is ever read."""
     for _ in range(rng.choice([1, 1, 2])):
         data = rng.choice(DAMAGES)(rng, data)[: 3 << 19]
     return data
 
 
 def another_value(rng: random.Random, data: Any) -> Any:
-    """JSON in which one value, anywhere, is another, or an entry is missing."""
+    """Replace or remove one value of JSON data."""
     places = list(_places(data))
     container, key = rng.choice(places)
     if rng.random() < 0.2:

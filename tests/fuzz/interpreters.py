@@ -1,7 +1,7 @@
-"""What machines, formulas, programs, circuits and graphs do: written apart, to be obviously right.
+"""Independent interpreters of machines, formulas, programs, circuits and graphs, written to be obviously right.
 
-Nothing of the product is imported here. The objects are looked at from outside: the names of their classes, and their
-fields. Positions of words are 0, 1, …; what counts from 1 in a language is said where it is.
+Nothing of softmachine is imported. Objects are read by the names of their classes and fields. Positions of words are
+0, 1, …; the languages that count from 1 are marked.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Answer:
-    """What comes out; None where nothing is said about it."""
+    """An outcome; None for what the interpreter does not define."""
 
     verdict: str | None = None
     steps: int | None = None
@@ -91,7 +91,7 @@ def compares(relation: str, left: Any, right: Any) -> bool:
 
 
 def boolean(kind: str, formula: Any, holds: Any) -> bool:
-    """A connective, given what its parts are."""
+    """A connective, given the values of its operands."""
     match kind:
         case "Constant":
             return bool(formula.value)
@@ -229,10 +229,10 @@ def crasp(program: Any, word: tuple[str, ...], most: int) -> Answer:
         values = tuple(at(program.accept, i) for i in range(len(tokens) + 1))
         return Answer("accept" if values[-1] else "reject", values=values[1:])
     while len(tokens) - len(word) <= most:
-        said = next(rule.token for rule in program.rules if at(rule.body, len(tokens)))
-        if said in ("ACC", "REJ"):
-            return Answer("accept" if said == "ACC" else "reject", len(tokens) - len(word))
-        tokens.append(said)
+        token = next(rule.token for rule in program.rules if at(rule.body, len(tokens)))
+        if token in ("ACC", "REJ"):
+            return Answer("accept" if token == "ACC" else "reject", len(tokens) - len(word))
+        tokens.append(token)
     return Answer(None, most)
 
 
@@ -295,7 +295,7 @@ def visible(mask: str, j: int, i: int) -> bool:
 
 
 def circuit(one: Any, word: tuple[str, ...], most: int) -> Answer:
-    """A circuit: what a wire holds, by recursion."""
+    """A circuit: the value of a wire, by recursion."""
     gates = {gate.name: gate for gate in one.gates}
     held = {wire: bit == "1" for wire, bit in zip(one.inputs, word, strict=True)}
 
@@ -310,7 +310,7 @@ def circuit(one: Any, word: tuple[str, ...], most: int) -> Answer:
 
 
 def gate_value(kind: str, bits: list[bool], threshold: int | None) -> bool:
-    """What a gate says."""
+    """The value of a gate."""
     ones, zeros = bits.count(True), bits.count(False)
     return {
         "AND": not zeros,
@@ -334,7 +334,7 @@ def family(one: Any, word: tuple[str, ...], most: int) -> Answer:
 
 
 def logspace(machine: Any, word: tuple[str, ...], most: int) -> Answer:
-    """A machine that guesses: all that can be, step by step, until nothing is new."""
+    """A nondeterministic machine: the reachable configurations, step by step, until there is no new one."""
     tape, space = ("<", *word, ">"), machine.factor * len(word).bit_length() + machine.cells
     now = {(machine.start, 0, 0, ("<", *"_" * space, ">"))}
     seen = set(now)

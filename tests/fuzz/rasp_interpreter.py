@@ -186,7 +186,7 @@ def text(value: Any) -> str:
     return "undefined" if value is NOTHING else str(value)
 
 
-def told(value: Any, tokens: tuple[str, ...]) -> str:
+def token_of(value: Any, tokens: tuple[str, ...]) -> str:
     """The token of a value, of those that there are; of a number without one, whether it is above or below them all."""
     if value is NOTHING or text(value) in tokens:
         return text(value)
@@ -201,15 +201,15 @@ def told(value: Any, tokens: tuple[str, ...]) -> str:
 
 def answers(program: Any, word: tuple[str, ...], tokens: tuple[str, ...], *, causal: bool) -> Answer:
     """What a model with these tokens is to say."""
-    said = tuple(told(value, tokens) for value in values(program, word, causal=causal))
-    return Answer("halt", values=said)
+    found = tuple(token_of(value, tokens) for value in values(program, word, causal=causal))
+    return Answer("halt", values=found)
 
 
 def written(program: Any, word: tuple[str, ...], most: int) -> Answer:
     """What a program writes that feeds on its own output."""
-    letters, said = list(word), list[str]()
+    letters, output = list(word), list[str]()
     stopped = False
-    while len(said) < most:
+    while len(output) < most:
         value = values(program, tuple(letters), causal=True)[-1]
         meant = [
             letter for letter, meaning in zip(program.alphabet, program.letters, strict=True) if alike(value, meaning)
@@ -218,6 +218,6 @@ def written(program: Any, word: tuple[str, ...], most: int) -> Answer:
             stopped = value is not NOTHING
             break
         letters.append(meant[0])
-        said.append(meant[0])
-    between = "" if all(len(letter) == 1 for letter in said) else " "
-    return Answer("halt" if stopped else None, len(said), between.join(said))
+        output.append(meant[0])
+    between = "" if all(len(letter) == 1 for letter in output) else " "
+    return Answer("halt" if stopped else None, len(output), between.join(output))

@@ -1,10 +1,10 @@
-"""How much is tried. ``OPENBLAS_NUM_THREADS=1 pytest -m slow -n 2 tests/fuzz`` takes an hour on two cores at most.
+"""Sizes of the fuzz tests. ``OPENBLAS_NUM_THREADS=1 pytest -m slow -n 2 tests/fuzz`` takes an hour on two cores at most.
 
-``SOFTMACHINE_FUZZ=0.01`` tries a hundredth, which takes about a minute; larger numbers try more. The seeds are part of
-the names of the tests, so that a part is a part of the whole, and what fails, fails again.
+``SOFTMACHINE_FUZZ=0.01`` runs a hundredth, which takes about a minute; larger numbers run more. The seeds are
+determined by the names of the tests: a smaller size is a part of the whole, and failures are reproducible.
 
 ============================== ==================== =====================================================
-what                           whole size           of what kind
+tested                         size                 kind
 ============================== ==================== =====================================================
 Turing machines, by a theorem  100 to 400 for each  1 to 3 tapes, of three conventions; words up to 4 long
                                attention
@@ -21,7 +21,7 @@ import os
 
 FACTOR = float(os.environ.get("SOFTMACHINE_FUZZ", "1"))
 BATCHES = 10
-"""Each count is divided into so many tests, which may run side by side."""
+"""Number of tests into which each count is divided, so that they can run in parallel."""
 
 COUNTS = {
     "chapter-8": 400,
@@ -43,9 +43,9 @@ COUNTS = {
     "nondeterministic-logspace-literal": 50,
     "odd-walks": 50,
 }
-"""How many sources a theorem gets, for each attention."""
+"""Number of sources per theorem and attention."""
 OTHERS = 300
-"""How many the others get."""
+"""Number of sources of the other theorems."""
 DAMAGED = 3_000
 HOSTILE = 2_500
 

@@ -1,4 +1,4 @@
-"""What each theorem is tried on: random sources, words for them, and the interpreter that says what is right."""
+"""Random sources, words and independent interpreters for each theorem."""
 
 from __future__ import annotations
 
@@ -32,25 +32,25 @@ from tests.fuzz import interpreters, rasp_interpreter
 from tests.fuzz.interpreters import Answer
 
 SMALLEST, ENOUGH = "fixed:2", "fixed:24"
-"""Theorems that hold in any F_b are tried in the smallest; of the others, bits enough for such words."""
+"""Theorems that hold in any F_b are tested in the smallest one, the others with enough bits for these words."""
 
 
 @dataclass(frozen=True)
 class Subject:
-    """How a theorem is tried.
+    """How a theorem is tested.
 
     Args:
-        make: A random source.
-        truth: What is right, for a word and a number of steps.
-        length: The length that weights are made for, if they are made for one.
-        shortest: The shortest words.
-        longest: The longest words.
-        steps: How many steps runs may have.
-        word_count: How many words are tried.
-        fixed: The fixed point that it is also tried in.
-        verdict_only: Whether nothing but the verdict is left of a run, and steps are those of another machine.
-        sorted_words: Whether only words with their letters in order are taken.
-        exact_length: Whether all words have the length that weights are made for.
+        make: Draws a source.
+        truth: The right answer, for a word and a step limit.
+        length: The length that weights are built for, if they depend on one.
+        shortest: The minimal length of words.
+        longest: The maximal length of words.
+        steps: The step limit.
+        word_count: The number of words.
+        fixed: The fixed-point format that it is also tested in.
+        verdict_only: Whether only the verdict of a run is compared, since its steps are those of another machine.
+        sorted_words: Whether words have their letters in the order of the alphabet.
+        exact_length: Whether all words have the length that weights are built for.
     """
 
     make: Callable[[Random], Source]
@@ -173,7 +173,7 @@ def accepts(machine: TuringMachine, word: tuple[str, ...], most: int) -> Answer:
 
 _TURING = Subject(turing, interpreters.turing, longest=4, steps=14)
 _LARGE = replace(_TURING, make=mostly_one_tape, steps=8, word_count=2)
-"""Of models with many layers a little is tried of each."""
+"""Models with many layers are tested on fewer words and steps."""
 _TEMPORAL = Subject(formula_of(ALL), interpreters.temporal, longest=6)
 _CRASP = Subject(crasp_program, interpreters.crasp, longest=5, steps=30)
 _COUNTER = Subject(counter_machine, interpreters.counter, longest=6, steps=30)
@@ -230,7 +230,7 @@ SUBJECTS: dict[str, Subject] = {
 }
 
 PAIRS = [(theorem.name, attention) for theorem in all_theorems() for attention in theorem.attentions]
-"""All theorems, with all kinds of attention that they have."""
+"""All theorems with each of their kinds of attention."""
 
 
 def reread(rng: Random, source: Source) -> Source:
@@ -244,4 +244,4 @@ def reread(rng: Random, source: Source) -> Source:
 
 
 REFUSALS = (ConstructionError, InvalidError, UsageError)
-"""What a theorem, or a language, says of a random source that it is not about."""
+"""The errors of a theorem or a language for a random source that it does not support."""

@@ -2,7 +2,7 @@
 
 Position 0 is the sink. A selector head scores the keys that match as the sink, and all others at least 1 below, so that
 its mean of the sink's bit is u = 1/(c+1) for c matches. The lookup with query (2(1-u), -u) and key (j, j²) finds c.
-Every number comes with what it should be, by its definition.
+Every number comes with its expected value, computed from the definition.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ Word = Sequence[str]
 
 @dataclass(frozen=True)
 class Label:
-    """One of a few labels at every letter: one-hot, zero at the sink; and which it should be."""
+    """One of a few labels at every letter, one-hot and zero at the sink, with the expected label."""
 
     signal: Signal
     of: Callable[[Word], Sequence[str]]
@@ -32,7 +32,7 @@ class Label:
 
 @dataclass(frozen=True)
 class Number:
-    """An integer at every letter, and what it should be; and what it is at the sink."""
+    """An integer at every letter, with its expected value, and its value at the sink."""
 
     signal: Squared
     of: Callable[[Word], Sequence[int]]
@@ -46,7 +46,7 @@ class Number:
 
 
 Match = tuple[Label, Label] | tuple[Number, Number]
-"""What has to be the same: of the query, and of the key."""
+"""The labels or numbers of query and key that must be equal."""
 
 
 @dataclass(frozen=True)
@@ -78,7 +78,7 @@ class Selectors:
 
     @property
     def gap(self) -> Feature:
-        """The gap of lookups of what a selector says."""
+        """The gap of lookups by the output of a selector."""
         return INVERSE if self.mask.causal else 1 / LENGTH
 
     @property
@@ -87,7 +87,7 @@ class Selectors:
         return position(self.gap) * Fraction(1, 2)
 
     def select(self, name: str, value: Signal, *matches: Match, as_good: Fraction | int = 0) -> Signal:
-        """The mean of a value over the sink and the keys that match; ``as_good`` makes the sink so much better.
+        """The mean of a value over the sink and the keys that match; ``as_good`` is added to the score of the sink.
 
         An integer that is not 0 at the sink adds -(x - y)² there as well, which the sink is given back.
         """
@@ -138,13 +138,13 @@ class Selectors:
         return [[j for j in seen[i] if all(q[i] == k[j] for q, k in sides)] for i in range(len(word))]
 
     def says(self, number: Number, largest: int) -> Program:
-        """A program that says an integer, up to the largest one."""
+        """A program whose output is an integer, up to the largest one."""
         logits = stack(*(2 * v * number.signal.value - v * v for v in range(largest + 1)))
         outputs = tuple(map(str, range(largest + 1)))
         return Program("selectors", (SINK, *self.alphabet), outputs, logits, Fraction(1))
 
     def speaks(self, number: Number) -> Program:
-        """A decoder that says the first letter for a number up to 1, the second for 2, and so on."""
+        """A decoder that emits the first letter for a number up to 1, the second for 2, and so on."""
         logits = stack(*(2 * v * number.signal.value - v * v for v in range(1, len(self.alphabet) + 1)))
         return Program("decoder", (SINK, *self.alphabet), self.alphabet, logits, Fraction(1))
 
@@ -174,10 +174,10 @@ class Selectors:
         letters = self.letter.signal
         shares = attend("shares", value=letters, mask=self.mask)
         mine = relu("share", shares + letters - constant(1, len(letters))).total
-        # Different shares differ by a gap at least; half of it tells those that are equal from those that are larger.
+        # Different shares differ by a gap at least; half of it separates equal shares from larger ones.
         others = stack(*(mine - shares[k] for k in range(len(letters)))) + stack(*[self.half_gap] * len(letters))
         rank = len(letters) - step("no more often", others).total
-        return Number(Squared(rank, rank), self._ranks)  # nobody asks for the square
+        return Number(Squared(rank, rank), self._ranks)  # the square is not used
 
     def _ranks(self, word: Word) -> list[int]:
         seen = [word[: i + 1] if self.mask.causal else word for i in range(len(word))]
@@ -185,7 +185,7 @@ class Selectors:
 
 
 def random_number(seed: int, mask: Mask, depth: int) -> tuple[Selectors, Number]:
-    """An integer that some selectors on top of each other give."""
+    """An integer that is computed by nested selectors."""
     chooser, selectors = random.Random(seed), Selectors(mask)
     numbers = [selectors.index, selectors.histogram()]
     for level in range(depth):

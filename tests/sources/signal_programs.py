@@ -42,7 +42,7 @@ class RandomGraph:
         self.count = 0
 
     def program(self, size: int, name: str = "random") -> Program:
-        """A program of so many primitives and a few logits."""
+        """A program of ``size`` primitives and a few logits."""
         self.pool = [self.table(), self.feature()]
         for _ in range(size):
             self.pool.append(self.primitive())

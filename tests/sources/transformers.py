@@ -1,4 +1,4 @@
-"""Random transformers, straight from weights: small integers and fractions, ties everywhere, decided by the seed."""
+"""Random transformers, given by their weights: small integers and fractions with many ties, determined by the seed."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ class RandomTransformer:
     """Draws a transformer.
 
     Args:
-        seed: Decides everything.
+        seed: The seed.
         masks: The masks that heads may have.
         weightings: The weightings that heads may have.
         denominators: Weights are small integers over one of these.
-        biases: The biases that heads may have; one of five has one.
-        features: The position features that there may be.
+        biases: The biases that heads may have; one head in five has one.
+        features: The position features.
         vocabulary: The tokens.
-        outputs: What it decides between; by default two to four.
+        outputs: The outputs. Default: two to four.
     """
 
     def __init__(
