@@ -1,4 +1,4 @@
-"""Sizes of the fuzz tests. ``OPENBLAS_NUM_THREADS=1 pytest -m slow -n 2 tests/fuzz`` takes an hour on two cores at most.
+"""Sizes of the fuzz tests: ``OPENBLAS_NUM_THREADS=1 pytest -m slow -n 2 tests/fuzz`` takes up to an hour on two cores.
 
 ``SOFTMACHINE_FUZZ=0.01`` runs a hundredth, which takes about a minute; larger numbers run more. The seeds are
 determined by the names of the tests: a smaller size is a part of the whole, and failures are reproducible.
