@@ -75,7 +75,7 @@ def test_an_extension_decides_over_the_content(filename: str, name: str) -> None
     assert recognise(BUSY_BEAVER_4, filename=filename) == name
 
 
-def test_a_format_that_is_told_is_not_guessed() -> None:
+def test_a_given_format_is_not_recognised() -> None:
     assert parse(INCREMENT, format="turingmachine.io", source="increment.txt", name="n").name == "n"
     with pytest.raises(SourceError, match="XML"):
         parse(INCREMENT, format="jflap")
@@ -91,7 +91,7 @@ def test_an_unknown_format_is_refused_with_the_known_ones() -> None:
 @pytest.mark.parametrize("name", formats())
 @given(text=st.text())
 @settings(max_examples=100, deadline=None)
-def test_no_text_whatsoever_breaks_a_reader(name: str, text: str) -> None:
+def test_any_text_is_parsed_or_refused(name: str, text: str) -> None:
     with suppress(SoftmachineError):
         assert parse(text, format=name).name is not None
 
@@ -128,7 +128,7 @@ def test_an_html_table_shows_the_rules_of_several_tapes() -> None:
     assert machine_table(machine).count("<tr>") == len(machine.states) + 1
 
 
-def test_readers_are_imported_without_what_takes_long() -> None:
+def test_parsers_are_imported_without_slow_dependencies() -> None:
     program = (
         "import sys, softmachine.languages.formats\n"
         "print([name for name in ('numba', 'yaml', 'defusedxml') if name in sys.modules])"

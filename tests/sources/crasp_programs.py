@@ -23,7 +23,7 @@ from softmachine.languages.temporal import FALSE, TRUE, And, Formula, Iff, Impli
 
 
 class Maker:
-    """Makes random formulas and terms over some tokens and names."""
+    """Generates random formulas and terms over some tokens and names."""
 
     def __init__(self, rng: random.Random, tokens: tuple[str, ...]) -> None:
         self.rng = rng
@@ -67,7 +67,7 @@ class Maker:
 
 
 def random_program(seed: int, *, thinks: bool = True, depth: int = 4) -> Program:
-    """A random program; if it thinks, some rule always applies."""
+    """A random program; if it has a chain of thought, some rule always applies."""
     rng = random.Random(seed)
     alphabet = ("a", "b", "long letter")[: rng.randint(1, 3)]
     heads = tuple(rng.sample(["ACC", "REJ", "t", "u v", "'", "a"], rng.randint(1, 4))) if thinks else ()
