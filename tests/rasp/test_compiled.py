@@ -65,7 +65,7 @@ def test_a_rounded_mean_over_a_selection_that_may_be_empty_is_compiled(
 
 def test_the_hint_for_a_mean_as_an_output_works() -> None:
     mean = rasp.Aggregate(rasp.Select(rasp.tokens, rasp.tokens, rasp.Comparison.LT), rasp.tokens)
-    with pytest.raises(ConstructionError, match="round it, or compare it with something"):
+    with pytest.raises(ConstructionError, match="round it, or compare it with another value"):
         sm.compile(rasp.program(mean, [0, 1]))
     for advised in (rasp.Map(round, mean), rasp.Map(lambda value: value > 0, mean)):
         assert sm.check(rasp.program(advised, [0, 1]), up_to=3).holds
