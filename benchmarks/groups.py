@@ -97,9 +97,9 @@ def main() -> None:
     )
     for letters, selectors in SELECTORS.items():
         for name, program in PROGRAMS.items():
-            table.add_row(*row(name, letters, selectors.says(program(selectors), 9), decodes=False))
-        speaking = selectors.speaks(selectors.double_histogram())
-        table.add_row(*row("decoder", letters, speaking, decodes=True))
+            table.add_row(*row(name, letters, selectors.output_program(program(selectors), 9), decodes=False))
+        decoder = selectors.decoder(selectors.double_histogram())
+        table.add_row(*row("decoder", letters, decoder, decodes=True))
     Console(width=110).print(table)
 
 

@@ -162,7 +162,7 @@ def srasp(rng: Random) -> SraspProgram:
 
 
 def crasp(rng: Random) -> CraspProgram:
-    return crasp_programs.random_program(rng.randrange(1 << 30), thinks=rng.random() < 0.5, depth=rng.randint(1, 4))
+    return crasp_programs.random_program(rng.randrange(1 << 30), with_rules=rng.random() < 0.5, depth=rng.randint(1, 4))
 
 
 def counter_machine(rng: Random) -> CounterMachine:
@@ -196,7 +196,7 @@ def rasp(rng: Random) -> RaspProgram:
 
 
 def rasp_writer(rng: Random) -> RaspProgram:
-    return rasp_programs.random_writer(rng, operations=rng.randint(2, 6), depth=4)
+    return rasp_programs.random_autoregressive_program(rng, operations=rng.randint(2, 6), depth=4)
 
 
 def rasp_answers(program: RaspProgram, word: tuple[str, ...], _: int) -> Answer:

@@ -90,7 +90,7 @@ def test_formulas_are_kept(rng: random.Random, letters: list[str], name: str) ->
 @settings(max_examples=60, deadline=None)
 def test_programs_and_counter_machines_are_kept(seed: int, name: str) -> None:
     assert_kept(replace(srasp_programs.random_program(random.Random(seed)), name=name))
-    assert_kept(replace(crasp_programs.random_program(seed, thinks=seed % 2 == 0), name=name))
+    assert_kept(replace(crasp_programs.random_program(seed, with_rules=seed % 2 == 0), name=name))
     # A conjunction of one test cannot be written; it is printed as that test.
     machine = source_text(random_counter_machine(random.Random(seed)))
     assert_kept(source_from("counter", name, machine))

@@ -55,14 +55,14 @@ def random_program(
         causal: Whether it is causal; random if None.
         loop: Whether it has a loop.
     """
-    return _Grower(rng, depth, rng.random() < 0.5 if causal is None else causal).program(operations, loop)
+    return _Generator(rng, depth, rng.random() < 0.5 if causal is None else causal).program(operations, loop)
 
 
-def random_writer(rng: random.Random, *, operations: int = 6, depth: int = 6) -> Program:
+def random_autoregressive_program(rng: random.Random, *, operations: int = 6, depth: int = 6) -> Program:
     """An autoregressive causal program: its output is a letter or the stop symbol."""
-    grower = _Grower(rng, depth, causal=True)
+    grower = _Generator(rng, depth, causal=True)
     grower.grow(operations)
-    return grower.writer()
+    return grower.autoregressive_program()
 
 
 def words(program: Program, longest: int, shortest: int = 0) -> list[tuple[str, ...]]:
@@ -70,7 +70,7 @@ def words(program: Program, longest: int, shortest: int = 0) -> list[tuple[str, 
     return [word for length in range(shortest, longest + 1) for word in product(program.alphabet, repeat=length)]
 
 
-class _Grower:
+class _Generator:
     """Definitions under construction: operations are proposed, and kept if they are well-typed."""
 
     def __init__(self, rng: random.Random, depth: int, causal: bool) -> None:
@@ -93,9 +93,9 @@ class _Grower:
         if loop:
             self.loop()
         # The latest are the deepest.
-        return self.made(self.sequences[-1] if self.rng.random() < 0.7 else self.rng.choice(self.sequences[-4:]))
+        return self.build(self.sequences[-1] if self.rng.random() < 0.7 else self.rng.choice(self.sequences[-4:]))
 
-    def writer(self) -> Program:
+    def autoregressive_program(self) -> Program:
         """The latest sequence operator with few values, each mapped to a letter or the stop symbol."""
         chosen = [name for name in self.sequences if is_few(self.type_of(name))][-1]
         domain = self.type_of(chosen)
@@ -103,9 +103,9 @@ class _Grower:
         results = [self.rng.choice([*self.letters, *self.letters, STOP]) for _ in domain.values]
         rows = tuple(((value,), result) for value, result in zip(domain.values, results, strict=True))
         self.definitions.append(Definition("said", Table((chosen,), rows)))
-        return self.made("said", STOP)
+        return self.build("said", STOP)
 
-    def made(self, output: str, stop: str | None = None) -> Program:
+    def build(self, output: str, stop: str | None = None) -> Program:
         return Program(
             name="random", alphabet=self.alphabet, letters=self.letters, definitions=tuple(self.definitions),
             output=output, causal=self.causal, stop=stop,

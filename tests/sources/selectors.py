@@ -103,7 +103,7 @@ class Selectors:
                 sink = sink + ours.plus(-theirs.at_sink).signal.square
         return attend(name, query=stack(*query, sink), key=stack(*key, self.sink), value=value, mask=self.mask, gap=1)
 
-    def undo(self, name: str, share: Signal, one: Signal) -> Squared:
+    def recover_count(self, name: str, share: Signal, one: Signal) -> Squared:
         """The integer s and s², from s·u and u = 1/(c+1)."""
         place = here()
         looked = attend(
@@ -121,13 +121,15 @@ class Selectors:
     def width(self, name: str, *matches: Match) -> Number:
         """The number of matching keys."""
         u = self.select(f"1/(1+{name})", self.sink, *matches)
-        return Number(self.undo(name, 1 - u, u), lambda word: [len(found) for found in self.found(word, matches)])
+        return Number(
+            self.recover_count(name, 1 - u, u), lambda word: [len(found) for found in self.found(word, matches)]
+        )
 
     def total(self, name: str, letter: str, *matches: Match) -> Number:
         """The number of matching keys that hold a letter."""
         both = self.select(f"{name}/(1+c)", stack(self.letter.signal[letter], self.sink), *matches)
         return Number(
-            self.undo(name, both[0], both[1]),
+            self.recover_count(name, both[0], both[1]),
             lambda word: [sum(word[j] == letter for j in found) for found in self.found(word, matches)],
         )
 
@@ -137,13 +139,13 @@ class Selectors:
         seen = [range(i + 1) if self.mask.causal else range(len(word)) for i in range(len(word))]
         return [[j for j in seen[i] if all(q[i] == k[j] for q, k in sides)] for i in range(len(word))]
 
-    def says(self, number: Number, largest: int) -> Program:
+    def output_program(self, number: Number, largest: int) -> Program:
         """A program that outputs an integer, up to a maximum."""
         logits = stack(*(2 * v * number.signal.value - v * v for v in range(largest + 1)))
         outputs = tuple(map(str, range(largest + 1)))
         return Program("selectors", (SINK, *self.alphabet), outputs, logits, Fraction(1))
 
-    def speaks(self, number: Number) -> Program:
+    def decoder(self, number: Number) -> Program:
         """A decoder that emits the first letter for a number up to 1, the second for 2, and so on."""
         logits = stack(*(2 * v * number.signal.value - v * v for v in range(1, len(self.alphabet) + 1)))
         return Program("decoder", (SINK, *self.alphabet), self.alphabet, logits, Fraction(1))

@@ -59,7 +59,7 @@ def random_program(
         conjunctive: Whether a predicate is a finite condition, an equality of integers at i and j, or both.
         nested: Whether operations may occur inside expressions.
     """
-    return _Grower(rng, letters, depth, integers, linear, conjunctive, nested).program(vectors)
+    return _Generator(rng, letters, depth, integers, linear, conjunctive, nested).program(vectors)
 
 
 def words(letters: tuple[str, ...], longest: int, shortest: int = 0) -> list[tuple[str, ...]]:
@@ -67,7 +67,7 @@ def words(letters: tuple[str, ...], longest: int, shortest: int = 0) -> list[tup
     return [word for length in range(shortest, longest + 1) for word in product(letters, repeat=length)]
 
 
-class _Grower:
+class _Generator:
     def __init__(
         self,
         rng: random.Random,
@@ -96,12 +96,12 @@ class _Grower:
             body = self.operation(kind) if self.rng.random() < 0.6 else self.of(kind, HERE, self.depth, self.nested)
             self.definitions.append(Definition(name, body))
             # The symbols are inferred by the program, so a part of it is built as a program.
-            self.types[name] = self.so_far(name).types[name]
+            self.types[name] = self.program_so_far(name).types[name]
         outputs = [name for name, found in self.types.items() if found.kind is Kind.BOOLEAN]
         last = f"v{vectors - 1}"
-        return self.so_far(self.rng.choice(outputs) if outputs and self.rng.random() < 0.5 else last)
+        return self.program_so_far(self.rng.choice(outputs) if outputs and self.rng.random() < 0.5 else last)
 
-    def so_far(self, output: str) -> Program:
+    def program_so_far(self, output: str) -> Program:
         return Program(name="random", alphabet=self.letters, definitions=tuple(self.definitions), output=output)
 
     def of(self, kind: Kind, scope: tuple[Index, ...], depth: int, operations: bool = False) -> Expression:

@@ -27,7 +27,7 @@ CAUSAL = Selectors(Mask.CAUSAL)
 
 
 def weights_of(number: Number, selectors: Selectors = CAUSAL) -> Transformer:
-    return compile_program(selectors.says(number, LARGEST))
+    return compile_program(selectors.output_program(number, LARGEST))
 
 
 def plans_of(engine: FastEngine) -> dict[str, type[Plan]]:
@@ -109,7 +109,7 @@ def test_100000_letters_as_machine_code(monkeypatch: pytest.MonkeyPatch) -> None
 
 def test_a_decoder_of_selectors_writes_what_dense_attention_writes(tmp_path: Path) -> None:
     """Token by token, also after a checkpoint; and random steps come out the same when every score is computed."""
-    transformer = compile_program(CAUSAL.speaks(CAUSAL.double_histogram()))
+    transformer = compile_program(CAUSAL.decoder(CAUSAL.double_histogram()))
     runs = [FastEngine(transformer, plain=True).start([SINK, "a", "c"]) for _ in range(3)]
     runs[0].go(400)
     runs[1].go(300)
@@ -147,7 +147,7 @@ def test_what_only_looks_like_a_square_is_found_out() -> None:
     query = stack(2 * count.value, constant(-1), count.square)
     key = stack(count.value, count.square + 3 * CAUSAL.letter.signal["b"], CAUSAL.sink)
     u = attend("odd", query=query, key=key, value=CAUSAL.sink)
-    number = Number(CAUSAL.undo("few", 1 - u, u), lambda word: [])
+    number = Number(CAUSAL.recover_count("few", 1 - u, u), lambda word: [])
     transformer, word = weights_of(number), word_of(9, 60)
     engine = FastEngine(transformer, plain=True)
     assert plans_of(engine)["odd"] is Matched

@@ -111,7 +111,7 @@ def same_runs(seeds: range, depth: int, length: int) -> int:
     """Compare the fast interpreter with the definition; returns the number of compared tokens."""
     compared = 0
     for seed in seeds:
-        program = random_program(seed, thinks=seed % 3 > 0, depth=depth)
+        program = random_program(seed, with_rules=seed % 3 > 0, depth=depth)
         rng = random.Random(seed)
         for _ in range(3):
             word = [rng.choice(program.alphabet) for _ in range(rng.randint(0, 8))]

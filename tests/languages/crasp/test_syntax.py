@@ -122,10 +122,10 @@ def test_a_program_is_named_by_its_text_or_its_file() -> None:
     assert parse(f"program p\n{text}", name="q").name == "q"
 
 
-@pytest.mark.parametrize("thinks", [True, False])
-def test_a_written_program_is_read_back(thinks: bool) -> None:
+@pytest.mark.parametrize("with_rules", [True, False])
+def test_a_written_program_is_read_back(with_rules: bool) -> None:
     for seed in range(150):
-        program = random_program(seed, thinks=thinks, depth=5)
+        program = random_program(seed, with_rules=with_rules, depth=5)
         again = parse(to_text(program))
         assert again == program
         assert hash(again) == hash(program)
