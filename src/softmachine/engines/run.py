@@ -165,7 +165,7 @@ class Running:
 
     @property
     def _length(self) -> int:
-        """The largest n of the computation: of an encoder the length of the input, of a decoder the last position read."""
+        """The largest n of the computation: for an encoder the input's length, for a decoder the last position read."""
         prompt = self.task.prompt
         if not isinstance(self.model.codec, DecoderCodec):
             return len(prompt.tokens) - 1 if prompt.length is None else prompt.length
@@ -176,7 +176,7 @@ class Running:
             yield from piece
 
     def pieces(self) -> Iterator[Sequence[str]]:
-        """Continue the run, and yield new tokens: one by one from the dense engine, in large chunks from the fast one."""
+        """Continue the run; yields single tokens of the dense engine, and large chunks of the fast one."""
         self._now.prepare()
         self._began = time.perf_counter() - self._seconds
         try:
