@@ -25,7 +25,7 @@ HIGHEST_POWER = 64
 """Maximum absolute exponent, which bounds the memory that a malicious file can cause."""
 
 
-class Stored(ABC):
+class Serialisable(ABC):
     """A class with a name in saved models, given as a class keyword; it does not change when the class is renamed."""
 
     stored_name: ClassVar[str]
@@ -37,7 +37,7 @@ class Stored(ABC):
 
 
 @dataclass(frozen=True)
-class Feature(Stored):
+class Feature(Serialisable):
     """A named, exact function of the position i (and, for encoders, of the input's length n)."""
 
     @property
@@ -108,7 +108,7 @@ class Feature(Stored):
 
 
 @dataclass(frozen=True)
-class Relation(Stored):
+class Relation(Serialisable):
     """A named, exact function of the positions of a key and a query: a relative bias of attention scores."""
 
     @property
