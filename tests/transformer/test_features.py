@@ -1,4 +1,4 @@
-"""Position features and relations: their values, bounds, grids and names, and that they come back from files."""
+"""Position features and relations: values, bounds, denominators, names, and serialisation."""
 
 from __future__ import annotations
 
