@@ -1,4 +1,4 @@
-"""Models and theorems: what they say of themselves."""
+"""Properties and texts of models and theorems."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Data sets: rows are what models say, wishes are fulfilled or refused, and a seed gives the same bytes."""
+"""Data sets: rows equal the models' outputs, constraints are satisfied or rejected, and a seed determines the bytes."""
 
 from __future__ import annotations
 

@@ -83,7 +83,7 @@ def test_answers_are_verified(model: Model, uncompiled: None) -> None:
 
 @pytest.mark.parametrize("option", ["checkpoint", "resume"])
 def test_there_is_no_run_to_save(model: Model, option: str, tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="answers at once: there is no run to save"):
+    with pytest.raises(UsageError, match="answers in one pass: there is no run to save"):
         Running(model, "abba", **{option: tmp_path / "run"})  # type: ignore[arg-type]
 
 
