@@ -70,7 +70,7 @@ def test_a_padded_family_with_tables_recognises_palindromes(arithmetic: str) -> 
 
 
 def doubling(n: int) -> Transformer:
-    """Two loops with turns of their own."""
+    """Two loops, each with its own number of iterations."""
     del n
     bit = token("symbol", {t: (int(t == "1"),) for t in TOKENS})
     spread = loop(
@@ -85,8 +85,8 @@ def doubling(n: int) -> Transformer:
 
 def test_loops_are_measured_each_by_itself() -> None:
     growth = measure(doubling, [2, 3, 4, 8, 16, 17, 32], padding=lambda n: n * n)
-    assert str(growth["turns of spread"]) == "⌈log₂ n⌉"
-    assert str(growth["turns of again"]) == "3"
+    assert str(growth["iterations of spread"]) == "⌈log₂ n⌉"
+    assert str(growth["iterations of again"]) == "3"
     assert len(set(growth["width"].values)) == 1
     assert str(growth["padding"]) == "n²"
     layers = {block.name: len(block.layers) for block in doubling(1).blocks}

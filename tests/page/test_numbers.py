@@ -16,7 +16,7 @@ from tests.page.conftest import Open, Opened
 from tests.page.runs import LANGUAGES, OTHERS, run_of
 
 STREAM = "([s, c, p]) => softmachine.value(s, c, p)"
-CONTEST = "([l, h, p]) => softmachine.contest(l, h, p)"
+RANKING = "([l, h, p]) => softmachine.ranking(l, h, p)"
 RETRIEVED = "([l, h, p]) => softmachine.retrieved(l, h, p)"
 
 
@@ -52,12 +52,12 @@ def require_equal(opened: Opened, run: Run, moment: Moment, place: int, chooser:
         layer = next(k for k, where in enumerate(order) if numbers[where] == head.stage.layer and where[1] == turn)
         retrieved = opened.value(RETRIEVED, layer, head.index, place)
         assert retrieved == [str(value) for value in head.retrieved]
-        contest: Any = opened.value(CONTEST, layer, head.index, place)
-        assert [Fraction(score) for score in contest["scores"]] == list(head.scores.values())
-        assert tuple(contest["tied"]) == head.tied
+        ranking: Any = opened.value(RANKING, layer, head.index, place)
+        assert [Fraction(score) for score in ranking["scores"]] == list(head.scores.values())
+        assert tuple(ranking["tied"]) == head.tied
         if head.gap is not None:
-            assert Fraction(contest["best"]) - Fraction(contest["next"]) == head.gap
-            assert tuple(contest["following"]) == head.next_best
+            assert Fraction(ranking["best"]) - Fraction(ranking["next"]) == head.gap
+            assert tuple(ranking["following"]) == head.next_best
 
 
 def compare(opened: Opened, run: Run, positions: int, triples: int, seed: int) -> None:

@@ -26,7 +26,7 @@ const data = JSON.parse(require('fs').readFileSync(0, 'utf8'));
 const model = new Model(data);
 const places = [...Array(model.count).keys()];
 const found = data.soft.still
-  ? places.map((position) => [...new Soft(model, data.soft).moment(1, { position, layer: 0, head: 0 }).logits])
+  ? places.map((position) => [...new Soft(model, data.soft).activations(1, { position, layer: 0, head: 0 }).logits])
   : places.map((p) => new Exact(model).logits(p).map(exactly));
 console.log(JSON.stringify(found));
 """

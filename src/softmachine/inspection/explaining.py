@@ -61,7 +61,7 @@ def _layers(moment: Moment, model: Model) -> Iterator[str]:
 
 
 def _layer(stage: Stage) -> str:
-    turn = f", turn {stage.turn} of {stage.loop}" if stage.turn else ""
+    turn = f", iteration {stage.turn} of {stage.loop}" if stage.turn else ""
     return f"layer {stage.layer}{turn}"
 
 
@@ -122,7 +122,7 @@ def explained(moment: Moment, model: Model) -> dict[str, object]:
         "heads": [
             {
                 "layer": head.stage.layer,
-                "turn": head.stage.turn,
+                "iteration": head.stage.turn,
                 "index": head.index,
                 "head": head.name,
                 "sentence": sentence(head, model),
@@ -141,7 +141,7 @@ def explained(moment: Moment, model: Model) -> dict[str, object]:
         "stream": [
             {
                 "layer": stream.stage.layer,
-                "turn": stream.stage.turn,
+                "iteration": stream.stage.turn,
                 "sublayer": stream.stage.sublayer,
                 "values": {name: _json(value) for name, value in stream},
             }
@@ -149,7 +149,7 @@ def explained(moment: Moment, model: Model) -> dict[str, object]:
         ],
         "logits": {
             "winner": moment.logits.winner,
-            "said": moment.logits.said,
+            "emitted": moment.logits.said,
             "runner_up": moment.logits.runner_up,
             "margin": _json(moment.logits.margin),
             "values": dict(zip(moment.logits.outputs, map(_json, moment.logits.values), strict=True)),
