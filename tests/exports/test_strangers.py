@@ -128,7 +128,7 @@ def test_a_tokenizer_that_reads_otherwise_than_it_should_is_noticed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     careless = partial(checkpoint.fill, place=lambda *args: replace(qwen2(*args), tokenizer="AutoTokenizer"))
-    monkeypatch.setattr(llama, "STOCK", tuple(replace(form, fill=careless) for form in llama.STOCK))
+    monkeypatch.setattr(llama, "EXPORT_FORMAT", tuple(replace(form, fill=careless) for form in llama.EXPORT_FORMAT))
     with pytest.raises(UsageError, match="encodes '<bos> <run>' incorrectly"):
         sm.export("palindrome", tmp_path / "model", to="qwen2", length=24)
     assert list(tmp_path.iterdir()) == []

@@ -22,4 +22,4 @@ def fill(model: Model, folder: Path, length: int, dtype: str, dialogue: Dialogue
     return Filled(placed, "text", (verified,), 0, 0, Manual("none", "text", "", False, "nobody"))
 
 
-STOCK = StockFormat("text", "text", fill, libraries=lambda: None)
+EXPORT_FORMAT = StockFormat("text", "text", fill, libraries=lambda: None)

@@ -141,4 +141,4 @@ def _tensor_name(key: str) -> str:
 
 
 _LIBRARIES = checkpoint.needing(("gguf", "gguf"), ("torch", "hf"), ("transformers", "hf"))
-STOCK = StockFormat("gguf", "GGUF, for llama.cpp", fill, ("float32",), positions=False, libraries=_LIBRARIES, rank=8)
+EXPORT_FORMAT = StockFormat("gguf", "GGUF, for llama.cpp", fill, ("float32",), positions=False, libraries=_LIBRARIES, rank=8)

@@ -225,4 +225,4 @@ def _verified(file: Path, model: Lowered, dialogue: Dialogue, dtype: str, tell: 
 
 
 _LIBRARIES = needing(("onnx", "onnx"), ("onnxruntime", "onnx"))
-STOCK = StockFormat("onnx", "ONNX, for onnxruntime", fill, DTYPES, encodes=True, libraries=_LIBRARIES, rank=7)
+EXPORT_FORMAT = StockFormat("onnx", "ONNX, for onnxruntime", fill, DTYPES, encodes=True, libraries=_LIBRARIES, rank=7)

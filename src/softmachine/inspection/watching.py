@@ -7,7 +7,7 @@ from fractions import Fraction
 
 from softmachine.engines.dense.attention import Search
 from softmachine.engines.dense.engine import DenseEngine
-from softmachine.engines.dense.watching import Where
+from softmachine.engines.dense.watching import Watcher, Where
 from softmachine.engines.numerics import Tensor
 from softmachine.engines.numerics.objects import Objects
 from softmachine.inspection.moment import Stream
@@ -18,7 +18,7 @@ from softmachine.transformer.sight import Enclosure, Number
 from softmachine.transformer.weights import Head, Matrix
 
 
-class Notebook:
+class Notebook(Watcher):
     """Hook that records residual streams and head activations at some positions of a context.
 
     Args:
