@@ -1,4 +1,4 @@
-"""What model cards say of the inside: sizes, idle heads, and code that reads and writes as our engine would."""
+"""Interpretability section of model cards: sizes, idle heads, and code that patches activations like our engine."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ print(json.dumps({{
 
 @dataclass
 class Found:
-    """What the code of a card printed, what it promised, and what its functions found."""
+    """The output of a card's code, the output that the card gives, and the results of its functions."""
 
     card: str
     printed: list[str]
@@ -62,7 +62,7 @@ class Found:
 
 
 def as_the_card_says(folder: Path, patch: tuple[int, int, Mapping[str, float]]) -> Found:
-    """Run all Python of a card, and then read and write by its own functions, in a process without softmachine."""
+    """Run all Python code of a card, then read and write with its functions, in a process without softmachine."""
     card = (folder / "README.md").read_text(encoding="utf-8")
     blocks = re.findall(r"^```python\n(.*?)^```", card, re.MULTILINE | re.DOTALL)
     code = "\n".join([*blocks, NAMED.format(patch=json.dumps(patch))])
@@ -77,7 +77,7 @@ def as_the_card_says(folder: Path, patch: tuple[int, int, Mapping[str, float]]) 
 
 
 class Patched(Pass):
-    """A pass of our own engine that writes values to coordinates before a layer, at one position."""
+    """A pass of the dense engine that writes values to coordinates before a layer, at one position."""
 
     def __init__(self, engine: DenseEngine, layer: int, position: int, values: Mapping[str, float]) -> None:
         super().__init__(engine, 1, None)
@@ -95,7 +95,7 @@ class Patched(Pass):
 
 
 def engine_finds(model: Model, tokens: list[str], layer: int, position: int, values: Mapping[str, float]) -> Any:
-    """The streams before layers and in the end, and the logits, of our dense engine with values written there."""
+    """The residual streams before each layer and after the last, and the logits, of the dense engine with a patch."""
     engine = DenseEngine(model.weights, "float64")
     run = Patched(engine, layer, position, values)
     last = run.extend([tokens])
@@ -103,7 +103,7 @@ def engine_finds(model: Model, tokens: list[str], layer: int, position: int, val
 
 
 def example(card: str) -> tuple[int, int, dict[str, float]]:
-    """The patch of a card's own example."""
+    """The patch of a card's example."""
     shown = re.search(r"^print\(answer\(run\((\d+), (-?\d+), (.*)\), -?\d+\)\)$", card, re.MULTILINE)
     assert shown is not None
     layer, position, values = shown.groups()
@@ -111,7 +111,7 @@ def example(card: str) -> tuple[int, int, dict[str, float]]:
 
 
 def require_sizes(folder: Path, found: Found) -> None:
-    """The sizes of the card are those of the configuration, and its idle heads look at all positions alike."""
+    """The sizes of the card are those of the configuration, and its idle heads attend uniformly."""
     config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
     layers, heads, width = (config[key] for key in ("n_layer", "n_head", "n_embd"))
     assert f"{layers} layers, {heads} heads per layer, width {width}," in found.card
@@ -139,7 +139,7 @@ def test_a_card_teaches_to_read_and_write_what_our_engine_has(to: str, theorem: 
     folder = tmp_path / "model"
     sm.export("increment", folder, to=to, length=24)
     model = stock_model("increment", theorem, 24, to)
-    # Values that are none of the model's own, so that half a write would show: between layers, and in the middle.
+    # Values that the model does not compute itself, which would reveal half a write: before and between layers.
     patch = (1, 5, {"state[right]": 0.25, "state[done]": 0.75})
     found = as_the_card_says(folder, patch)
     seen, vocabulary = found.seen, [entry["token"] for entry in found.facts["vocabulary"]]
@@ -180,8 +180,8 @@ def test_the_attention_maps_of_a_card_are_those_of_its_heads(tmp_path: Path) -> 
     folder = tmp_path / "model"
     sm.export("dyck-1-program", folder, to="bert", length=12)
     found = as_the_card_says(folder, (0, 0, {}))
-    said = "\n".join(found.printed[: len(found.promised)])
-    assert re.fullmatch(re.escape("\n".join(found.promised)).replace("·", r"\S+"), said)
+    emitted = "\n".join(found.printed[: len(found.promised)])
+    assert re.fullmatch(re.escape("\n".join(found.promised)).replace("·", r"\S+"), emitted)
     assert len(found.promised) == 5
     model = lower(stock_model("dyck-1-program", "srasp", 12, "bert"), 12, ahead=True)
     for layer, stream, maps in zip(model.layers, streams(model, found.seen["ids"]), found.seen["maps"], strict=False):

@@ -1,4 +1,4 @@
-"""Lowering and placement, against plain numpy readings of the architectures; no torch needed."""
+"""Lowering, and layout of the tensors, against numpy forward passes of the architectures; without torch."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ WORDS = [tuple(word) for word in ("", "1", "0", "01", "1011", "111111")]
 
 
 def require_right(model: Model, logits: Callable[[list[int]], Any], vocabulary: tuple[str, ...], length: int) -> float:
-    """The smallest margin on the samples; every one of them must be right."""
-    dialogue = dialogue_of(model, WORDS, length)
+    """The smallest margin on the samples, all of which must be correct."""
+    prompt_format = dialogue_of(model, WORDS, length)
     margins = []
-    for sample in dialogue.samples:
-        said = [vocabulary.index(token) for token in sample.expected if token is not None]
+    for sample in prompt_format.samples:
+        output = [vocabulary.index(token) for token in sample.expected if token is not None]
         ids = [vocabulary.index(token) for token in sample.prompt]
-        rows = logits([*ids, *said[:-1]])[len(ids) - 1 :]
-        assert rows.argmax(axis=-1).tolist() == said
+        rows = logits([*ids, *output[:-1]])[len(ids) - 1 :]
+        assert rows.argmax(axis=-1).tolist() == output
         margins.append(np.diff(np.sort(rows, axis=-1)[:, -2:]).min())
     assert len(margins) == len(WORDS)
     return float(min(margins))
@@ -106,7 +106,7 @@ def test_llama_refuses_positions_and_float16() -> None:
 
 
 def small(mask: Mask = Mask.CAUSAL, *, blind: bool = False, **options: Any) -> Model:
-    """Whether a 1 has been seen; blind to symbols, whether there is one where the bias is largest."""
+    """Whether a 1 has occurred; with a head that ignores symbols, whether there is one where the bias is largest."""
     seen = token("is 1", {"0": (0,), "1": (1,)})
     found = attend("look", query=seen * 0 + 1, key=seen * (not blind), value=seen, mask=mask, **options)
     return with_weights(compile_program(recogniser("seen", ("0", "1"), step("some", found - Fraction(1, 64)))))
@@ -145,7 +145,7 @@ def answers(lowered: Lowered, word: str) -> list[str]:
 def test_a_strict_mask_becomes_scores_that_hide_the_position_itself() -> None:
     lowered = lower(small(Mask.PAST, weighting=softmax(20)), 9)
     for number in range(1 << 8):
-        word = f"0{number:08b}"  # where nothing is seen, position 0 is: it must hold nothing
+        word = f"0{number:08b}"  # a head without visible keys reads position 0, whose value must be 0
         assert answers(lowered, word) == ["true" if "1" in word[:i] else "false" for i in range(9)]
 
 
@@ -186,9 +186,9 @@ def test_an_encoder_knows_every_length_and_sees_what_it_should(name: str, constr
     model = stock_model(name, construction, 80, "bert")
     lowered = lower(model, 80 if name == "koenigsberg" else 9, ahead=True)
     placed = bert(lowered, "float32")
-    dialogue = dialogue_of(model, all_words(model.codec.alphabet, 3), 80)
-    assert dialogue.samples
-    for sample in dialogue.samples:
+    prompt_format = dialogue_of(model, all_words(model.codec.alphabet, 3), 80)
+    assert prompt_format.samples
+    for sample in prompt_format.samples:
         ids = [lowered.vocabulary.index(token) for token in sample.prompt]
         for rows in (lowered_logits(lowered, ids), bert_logits(placed, ids) / placed.gain):
             margins = np.diff(np.sort(rows, axis=-1)[:, -2:])[:, 0]

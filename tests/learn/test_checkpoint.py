@@ -1,4 +1,4 @@
-"""A trained model in the hands of somebody who has transformers and nothing of ours."""
+"""A trained model, loaded by transformers in a process without softmachine."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Lemma 4.2 of "Softmax Transformers are Turing-Complete": the automata of programs, built, run and made smaller."""
+"""Lemma 4.2 of "Softmax Transformers are Turing-Complete": the automata of programs, built, run and minimised."""
 
 from __future__ import annotations
 

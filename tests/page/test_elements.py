@@ -67,7 +67,7 @@ def test_keys_and_buttons_step_and_the_address_keeps_the_place(open_kind: Open) 
     assert opened.step() == "#step=3&head=2.4"
     page.click("#last")
     assert "accept" in opened.text("#verdict")
-    assert opened.step().startswith("#step=@20")  # what is decided there is the verdict, no step
+    assert opened.step().startswith("#step=@20")  # the verdict is decided there, which is not a step
     page.keyboard.press("Home")
     assert opened.step().startswith("#step=@0")
 
@@ -123,10 +123,10 @@ def test_the_rule_the_tape_and_the_sentence_are_those_of_the_step(open_kind: Ope
     assert opened.text("#lines .active") == str(rule)
     assert opened.text(".tape .under bdi") == now.read()[0]
     assert now.state in opened.text("#picture .state")
-    told = sm.inspect(run_of("turing")).at(sm.inspect(run_of("turing")).position_of(9))
+    computed = sm.inspect(run_of("turing")).at(sm.inspect(run_of("turing")).position_of(9))
     assert opened.text("#why").startswith("last write cell")
     assert (
-        told.head("last write").chosen[0]
+        computed.head("last write").chosen[0]
         == opened.value("softmachine.page.exact.keys(2, 0, softmachine.page.state.position)")[0]
     )
 

@@ -21,7 +21,7 @@ RETRIEVED = "([l, h, p]) => softmachine.retrieved(l, h, p)"
 
 
 def stages(run: Run) -> list[tuple[int, int, int]]:
-    """The layers as they are computed: block, turn and depth of each."""
+    """The layers in order of computation: block, iteration and depth of each."""
     length = run.prompt.length
     blocks = enumerate(run.model.weights.blocks)
     return [(b, t, d) for b, block in blocks for t in range(block.count(length)) for d in range(len(block.layers))]
@@ -31,7 +31,7 @@ def require_equal(opened: Opened, run: Run, moment: Moment, place: int, chooser:
     """Compare a position: coordinates after random sublayers, random heads, all logits."""
     weights = run.model.weights
     assert opened.value("([p]) => softmachine.logits(p)", place) == [str(value) for value in moment.logits.values]
-    # Sublayers that add nothing are not shown to who inspects; the page has two a layer.
+    # Hooks are not called for sublayers that add nothing; the page has two per layer.
     streams = {(s.stage.layer, s.stage.turn, s.stage.sublayer): s for s in moment.streams}
     order = stages(run)
     numbers = {where: sum(len(b.layers) for b in weights.blocks[: where[0]]) + where[2] + 1 for where in order}

@@ -1,4 +1,4 @@
-"""Soft attention in the page: the slider, where decisions break, and that it is below what is certified."""
+"""Soft attention in the page: the slider, and the scale at which decisions break, which is below the certified one."""
 
 from __future__ import annotations
 

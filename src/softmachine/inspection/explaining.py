@@ -25,33 +25,35 @@ MOST_SCORES = 2_000
 """The largest number of scores of a head in JSON; with more, only the best are written."""
 
 
-def explanation(moment: Moment, model: Model) -> str:
+def explanation(activations: Moment, model: Model) -> str:
     """What happened at a position, in lines of at most 80 columns."""
-    return "\n".join([*_title(moment), *_embedding(moment), *_layers(moment, model), *_logits(moment.logits)])
+    return "\n".join(
+        [*_title(activations), *_embedding(activations), *_layers(activations, model), *_logits(activations.logits)]
+    )
 
 
-def _title(moment: Moment) -> Iterator[str]:
-    step = "" if moment.step is None else f"step {moment.step:,}, decided at "
-    where = f" of the run, {moment.place:,} of segment {moment.segment + 1:,}" if moment.segment else ""
-    yield from _filled(f"{step}position {moment.position:,}{where}: the token is {cut(moment.token)}", "")
+def _title(activations: Moment) -> Iterator[str]:
+    step = "" if activations.step is None else f"step {activations.step:,}, decided at "
+    where = f" of the run, {activations.place:,} of segment {activations.segment + 1:,}" if activations.segment else ""
+    yield from _filled(f"{step}position {activations.position:,}{where}: the token is {cut(activations.token)}", "")
 
 
-def _embedding(moment: Moment) -> Iterator[str]:
-    first = moment.streams[0]
+def _embedding(activations: Moment) -> Iterator[str]:
+    first = activations.streams[0]
     yield "embedding"
     yield from _changes([(name, value) for name, value in first if value != 0])
 
 
-def _layers(moment: Moment, model: Model) -> Iterator[str]:
+def _layers(activations: Moment, model: Model) -> Iterator[str]:
     """Layer by layer: sentences, and what was added."""
-    before, label = moment.streams[0], ""
-    for stream in moment.streams[1:]:
+    before, label = activations.streams[0], ""
+    for stream in activations.streams[1:]:
         changed = list(_changed(before, stream))
         if (name := _layer(stream.stage)) != label and (changed or stream.stage.sublayer == ATTENTION):
             label = name
             yield name
         if stream.stage.sublayer == ATTENTION:
-            for head in moment.heads:
+            for head in activations.heads:
                 if head.stage == stream.stage:
                     yield from _filled(sentence(head, model), "  ", hanging="    ")
         if stream.stage.sublayer != ATTENTION and changed:
@@ -111,14 +113,14 @@ def _filled(text: str, indent: str, hanging: str | None = None) -> list[str]:
     return [line.replace(_BLANK, " ") for line in wrap(text, WIDTH, initial_indent=indent, subsequent_indent=hanging)]
 
 
-def explained(moment: Moment, model: Model) -> dict[str, object]:
+def explained(activations: Moment, model: Model) -> dict[str, object]:
     """The same for programs: numbers are texts like "3/4", or two such texts where the true one lies between."""
     return {
-        "position": moment.position,
-        "step": moment.step,
-        "segment": moment.segment,
-        "place": moment.place,
-        "token": moment.token,
+        "position": activations.position,
+        "step": activations.step,
+        "segment": activations.segment,
+        "place": activations.place,
+        "token": activations.token,
         "heads": [
             {
                 "layer": head.stage.layer,
@@ -136,7 +138,7 @@ def explained(moment: Moment, model: Model) -> dict[str, object]:
                 **({} if head.head.weighting.hard else {"weights": {k: _json(v) for k, v in head.weights.items()}}),
                 "retrieved": {name: _json(value) for name, value in head.added.items()},
             }
-            for head in moment.heads
+            for head in activations.heads
         ],
         "stream": [
             {
@@ -145,14 +147,14 @@ def explained(moment: Moment, model: Model) -> dict[str, object]:
                 "sublayer": stream.stage.sublayer,
                 "values": {name: _json(value) for name, value in stream},
             }
-            for stream in moment.streams
+            for stream in activations.streams
         ],
         "logits": {
-            "winner": moment.logits.winner,
-            "emitted": moment.logits.said,
-            "runner_up": moment.logits.runner_up,
-            "margin": _json(moment.logits.margin),
-            "values": dict(zip(moment.logits.outputs, map(_json, moment.logits.values), strict=True)),
+            "winner": activations.logits.winner,
+            "emitted": activations.logits.said,
+            "runner_up": activations.logits.runner_up,
+            "margin": _json(activations.logits.margin),
+            "values": dict(zip(activations.logits.outputs, map(_json, activations.logits.values), strict=True)),
         },
     }
 

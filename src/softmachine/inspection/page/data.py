@@ -62,8 +62,8 @@ def _sentences(part: Shown) -> Json:
         return None
     model = inspection.run.model
     return [
-        [sentence(head, model).removeprefix(f"{cut(head.name)}: ") for head in moment.heads]
-        for moment in inspection.moments(part.window)
+        [sentence(head, model).removeprefix(f"{cut(head.name)}: ") for head in activations.heads]
+        for activations in inspection.moments(part.window)
     ]
 
 
