@@ -76,7 +76,7 @@ def any_codec_of(folder: Path) -> Codec[Source]:
     return theorem.codec_for(loaded, facts["positions"])
 
 
-def stock_model(source: str | Source, theorem: str, length: int, to: str = "gpt2") -> Model:
+def checkpoint_model(source: str | Source, theorem: str, length: int, to: str = "gpt2") -> Model:
     """The model that is written to a Hugging Face checkpoint: compiled, with softmax."""
     loaded = sm.load(source) if isinstance(source, str) else source
     assert isinstance(loaded, Source)

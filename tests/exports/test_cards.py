@@ -21,7 +21,7 @@ from softmachine.languages.circuit import Circuit
 from softmachine.languages.source import Source
 from softmachine.languages.srasp import parse
 from softmachine.theorems.codec import AnsweringCodec
-from tests.exports.helpers import any_codec_of, ask, spelled, stock_model
+from tests.exports.helpers import any_codec_of, ask, spelled, checkpoint_model
 from tests.sources.formulas import words as all_words
 
 TORCH = importlib.util.find_spec("torch") is not None and importlib.util.find_spec("transformers") is not None
@@ -45,7 +45,7 @@ ENCODERS = [
 
 
 def compiled(name: str, construction: str, length: int | None) -> Model:
-    return stock_model(name, construction, length or 600, "onnx")
+    return checkpoint_model(name, construction, length or 600, "onnx")
 
 
 def printed_by_the_card(folder: Path, words: Sequence[Sequence[str] | None]) -> list[str]:
@@ -103,7 +103,7 @@ def test_an_input_of_a_graph_is_its_matrix() -> None:
 
 def test_symbols_that_python_and_markdown_read_otherwise_are_quoted() -> None:
     program = parse("alphabet '\"' '`' '|' '\\\\'\nsame(i) = in(i)\noutput same\n", name="odd")
-    model = stock_model(program, "srasp", 6, "onnx")
+    model = checkpoint_model(program, "srasp", 6, "onnx")
     prompt_format = dialogue_of(model, [('"', "`", "|", "\\")], 6)
     manual = Manual("test", "a test", "{word}\n{prints}\n", generates=False, adds="The test adds")
     code, *_, about, _, answers, _ = usage(manual, lower(model, 6, ahead=True), prompt_format, 6).split("\n")
@@ -116,7 +116,7 @@ def test_symbols_that_python_and_markdown_read_otherwise_are_quoted() -> None:
 
 def test_an_output_may_be_an_input_and_be_listed_twice() -> None:
     both = Circuit(name="both", inputs=("a|b",), gates=(), outputs=("a|b", "a|b"))
-    model = stock_model(both, "circuit-unit", 8, "onnx")
+    model = checkpoint_model(both, "circuit-unit", 8, "onnx")
     manual = Manual("test", "a test", "{prints}\n", generates=False, adds="")
     text = usage(manual, lower(model, 8, ahead=True), dialogue_of(model, [("1",)], 8), 1)
     assert "# a|b true\n# a|b true\n" in text

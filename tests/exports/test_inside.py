@@ -25,7 +25,7 @@ from softmachine.exports.gpt2 import gpt2
 from softmachine.exports.inside import inside, sizes
 from softmachine.exports.lower import lower
 from softmachine.exports.patches import attention, streams, telling_patch
-from tests.exports.helpers import stock_model
+from tests.exports.helpers import checkpoint_model
 from tests.exports.plain import lowered_logits
 
 TORCH = importlib.util.find_spec("torch") is not None and importlib.util.find_spec("transformers") is not None
@@ -138,7 +138,7 @@ def require_sizes(folder: Path, found: Found) -> None:
 def test_a_card_teaches_to_read_and_write_what_our_engine_has(to: str, theorem: str, tmp_path: Path) -> None:
     folder = tmp_path / "model"
     sm.export("increment", folder, to=to, length=24)
-    model = stock_model("increment", theorem, 24, to)
+    model = checkpoint_model("increment", theorem, 24, to)
     # Values that the model does not compute itself, which would reveal half a write: before and between layers.
     patch = (1, 5, {"state[right]": 0.25, "state[done]": 0.75})
     found = as_the_card_says(folder, patch)
@@ -183,21 +183,21 @@ def test_the_attention_maps_of_a_card_are_those_of_its_heads(tmp_path: Path) -> 
     emitted = "\n".join(found.printed[: len(found.promised)])
     assert re.fullmatch(re.escape("\n".join(found.promised)).replace("·", r"\S+"), emitted)
     assert len(found.promised) == 5
-    model = lower(stock_model("dyck-1-program", "srasp", 12, "bert"), 12, ahead=True)
+    model = lower(checkpoint_model("dyck-1-program", "srasp", 12, "bert"), 12, ahead=True)
     for layer, stream, maps in zip(model.layers, streams(model, found.seen["ids"]), found.seen["maps"], strict=False):
         for head, theirs in zip(layer.heads, maps, strict=True):
             assert np.allclose(attention(head, stream, causal=False), theirs, atol=1e-4)
 
 
 def test_the_plain_reading_of_a_card_is_that_of_the_oracle() -> None:
-    model = lower(stock_model("increment", "address-bits", 24), 24)
+    model = lower(checkpoint_model("increment", "address-bits", 24), 24)
     ids = [model.index[token] for token in ("<bos>", "1", "0", "1", "<run>")]
     *_, last = streams(model, ids)
     assert np.array_equal(model.unembedding.of(last), lowered_logits(model, ids))
 
 
 def test_a_telling_patch_changes_the_answer() -> None:
-    model = lower(stock_model("increment", "address-bits", 24), 24)
+    model = lower(checkpoint_model("increment", "address-bits", 24), 24)
     ids = [model.index[token] for token in ("<bos>", "1", "0", "1", "<run>")]
     patch = telling_patch(model, ids, -1)
     assert patch is not None
@@ -207,7 +207,7 @@ def test_a_telling_patch_changes_the_answer() -> None:
 
 def test_a_card_of_a_wide_model_is_short() -> None:
     """A counter machine of a Turing machine has hundreds of signals with long names."""
-    compiled = stock_model("palindrome", "turing-counter", 24)
+    compiled = checkpoint_model("palindrome", "turing-counter", 24)
     placed = gpt2(lower(compiled, 24), "float32")
     text = inside(placed, "", dialogue_of(compiled, [("a",)], 24))
     assert sizes(placed) == f"5 layers, {placed.heads} heads per layer, width {placed.config['n_embd']:,}"

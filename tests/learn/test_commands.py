@@ -67,7 +67,7 @@ def test_json_has_all_runs(capsys: pytest.CaptureFixture[str]) -> None:
         (["parity-counter", "--width", "30"], "a width of 30 cannot be divided among 2 heads"),
         (
             ["parity-counter", "--positions", "alibi", "--save", "model"],
-            "a stock LLaMA does not support positions 'alibi'",
+            "LLaMA does not support positions 'alibi'",
         ),
         (["parity-counter", "--seeds", "0,1", "--save", "model"], "--save is for one run"),
         (["parity-counter", "--curriculum", "3"], "from 0 to 1"),

@@ -42,5 +42,5 @@ def test_automata_of_programs_have_polynomially_many_states(name: str) -> None:
 
 
 def test_a_program_that_counts_through_r_has_no_such_automaton() -> None:
-    with pytest.raises(UsageError, match="remembers positions"):
+    with pytest.raises(UsageError, match="depends on positions"):
         automaton(program("palindrome-relative"), 3)

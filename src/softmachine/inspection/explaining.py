@@ -16,7 +16,7 @@ from softmachine.transformer.sight import Enclosure, Number, most, told, told_be
 WIDTH = 80
 """Columns."""
 _BLANK = "\x1f"
-"""Stands for a blank while lines are filled."""
+"""Stands for a space that must not be a line break."""
 MOST_CHANGES = 12
 """The number of changed coordinates that are listed per sublayer."""
 MOST_LOGITS = 4
@@ -26,7 +26,7 @@ MOST_SCORES = 2_000
 
 
 def explanation(activations: Moment, model: Model) -> str:
-    """What happened at a position, in lines of at most 80 columns."""
+    """Format the activations at a position, in lines of at most 80 columns."""
     return "\n".join(
         [*_title(activations), *_embedding(activations), *_layers(activations, model), *_logits(activations.logits)]
     )
@@ -45,7 +45,7 @@ def _embedding(activations: Moment) -> Iterator[str]:
 
 
 def _layers(activations: Moment, model: Model) -> Iterator[str]:
-    """Layer by layer: sentences, and what was added."""
+    """Format each layer: a sentence per head, and the changed coordinates."""
     before, label = activations.streams[0], ""
     for stream in activations.streams[1:]:
         changed = list(_changed(before, stream))
@@ -63,8 +63,8 @@ def _layers(activations: Moment, model: Model) -> Iterator[str]:
 
 
 def _layer(stage: Stage) -> str:
-    turn = f", iteration {stage.turn} of {stage.loop}" if stage.turn else ""
-    return f"layer {stage.layer}{turn}"
+    iteration = f", iteration {stage.turn} of {stage.loop}" if stage.turn else ""
+    return f"layer {stage.layer}{iteration}"
 
 
 def _changed(before: Stream, after: Stream) -> Iterator[tuple[str, Number]]:
@@ -74,7 +74,7 @@ def _changed(before: Stream, after: Stream) -> Iterator[tuple[str, Number]]:
 
 
 def _changes(changed: Sequence[tuple[str, Number]]) -> Iterator[str]:
-    """What coordinates are now."""
+    """Format the new values of coordinates."""
     if not changed:
         return
     items = [_whole(f"{cut(name)} = {told(value)}") for name, value in changed[:MOST_CHANGES]]
@@ -104,7 +104,7 @@ def _margin(margin: Fraction, bounded: bool) -> str:
 
 
 def _whole(text: str) -> str:
-    """A text that is not broken into lines at its blanks."""
+    """Protect the spaces of a text from line breaks."""
     return text.replace(" ", _BLANK)
 
 
@@ -114,7 +114,7 @@ def _filled(text: str, indent: str, hanging: str | None = None) -> list[str]:
 
 
 def explained(activations: Moment, model: Model) -> dict[str, object]:
-    """The same for programs: numbers are texts like "3/4", or two such texts where the true one lies between."""
+    """Convert the activations to JSON data: numbers are strings like "3/4"; enclosures are pairs of their ends."""
     return {
         "position": activations.position,
         "step": activations.step,

@@ -21,7 +21,7 @@ FEW = 4
 
 
 def sentence(activation: HeadSight, model: Model) -> str:
-    """Which positions a head chose, by which gap, and what it retrieved; theorems may provide their own text."""
+    """Explain a head: its chosen positions, the score gap and the retrieved values; theorems may provide their own text."""
     own = model.theorem.tells(model.codec, activation) if model.theorem.tells else None
     clause = own or "; ".join([_chose(activation), *_retrieved(activation)])
     clause = clause if len(clause) <= LONGEST else f"{clause[:LONGEST]}…"
@@ -29,7 +29,7 @@ def sentence(activation: HeadSight, model: Model) -> str:
 
 
 def _chose(activation: HeadSight) -> str:
-    """The default: which positions it took its values from."""
+    """The generic clause: the positions that the head attends to."""
     chosen, seen = activation.chosen, len(activation.visible)
     if not seen:
         return "sees nothing, so that it adds 0"
@@ -42,20 +42,20 @@ def _chose(activation: HeadSight) -> str:
 
 
 def _of_equals(activation: HeadSight) -> str:
-    """Which of several equal positions the chosen one is, if it matters."""
+    """The tie-breaking rule, if several positions tie and one is chosen."""
     order = {Choice.LEFTMOST: "first", Choice.RIGHTMOST: "last"}.get(activation.head.weighting.choice)
     return f", the {order} of {len(activation.tied):,} that tie" if order and len(activation.tied) > 1 else ""
 
 
 def _weight(activation: HeadSight) -> str:
-    """Of softmax, how much of all weight the best positions have."""
+    """The total softmax weight of the positions of maximal score."""
     if activation.head.weighting.hard:
         return ""
     return f" with weight {told(total_weight(activation, activation.chosen))}"
 
 
 def total_weight(activation: HeadSight, positions: Sequence[int]) -> Number:
-    """How much of all weight some positions have."""
+    """The total attention weight of some positions."""
     weights = [activation.weights[position] for position in positions]
     low = sum((w.lower if isinstance(w, Enclosure) else w for w in weights), Fraction(0))
     high = sum((w.upper if isinstance(w, Enclosure) else w for w in weights), Fraction(0))
@@ -63,7 +63,7 @@ def total_weight(activation: HeadSight, positions: Sequence[int]) -> Number:
 
 
 def _rivals(activation: HeadSight) -> Iterator[str]:
-    """How far the next best are below."""
+    """The score gap to the next best positions."""
     if activation.gap is None:
         return
     rivals = activation.next_best
@@ -74,7 +74,7 @@ def _rivals(activation: HeadSight) -> Iterator[str]:
 
 
 def _retrieved(activation: HeadSight) -> Iterator[str]:
-    """What it added, but for zeros."""
+    """The non-zero coordinates that the head adds."""
     added = [f"{cut(_own(activation, name))} = {told(value)}" for name, value in activation.added.items() if value != 0]
     if not added:
         yield "retrieved 0"
@@ -85,7 +85,7 @@ def _retrieved(activation: HeadSight) -> Iterator[str]:
 
 
 def _own(activation: HeadSight, name: str) -> str:
-    """What a coordinate is called that holds several numbers in turn: that of this head, if it is named after it."""
+    """The part of a shared coordinate's name that belongs to the head, if there is one; else the whole name."""
     plain = _AGAIN.sub("", activation.name)
     return next((part for part in name.split(" / ") if part.startswith(plain)), name)
 
