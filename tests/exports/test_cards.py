@@ -21,7 +21,7 @@ from softmachine.languages.circuit import Circuit
 from softmachine.languages.source import Source
 from softmachine.languages.srasp import parse
 from softmachine.theorems.codec import AnsweringCodec
-from tests.exports.helpers import any_codec_of, ask, spelled, checkpoint_model
+from tests.exports.helpers import any_codec_of, ask, checkpoint_model, spelled
 from tests.sources.formulas import words as all_words
 
 TORCH = importlib.util.find_spec("torch") is not None and importlib.util.find_spec("transformers") is not None
