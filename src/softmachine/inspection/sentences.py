@@ -21,7 +21,7 @@ FEW = 4
 
 
 def sentence(activation: HeadSight, model: Model) -> str:
-    """Explain a head: its chosen positions, the score gap and the retrieved values; theorems may provide their own text."""
+    """Explain a head: its chosen positions, the score gap and the retrieved values; a theorem may have its own text."""
     own = model.theorem.tells(model.codec, activation) if model.theorem.tells else None
     clause = own or "; ".join([_chose(activation), *_retrieved(activation)])
     clause = clause if len(clause) <= LONGEST else f"{clause[:LONGEST]}…"
