@@ -24,7 +24,7 @@ def test_json_has_what_was_explained(cli: Cli) -> None:
     assert (answer["position"], answer["token"], answer["step"]) == (2, "BOS", 0)
     assert next(head["head"] for head in answer["heads"]) == "mean of moves"
     assert answer["stream"][-1]["values"]["symbol[a]"] == "1"
-    assert answer["logits"]["winner"] == answer["logits"]["said"] == "(first,a,S)"
+    assert answer["logits"]["winner"] == answer["logits"]["emitted"] == "(first,a,S)"
     assert answer["heads"][1]["gap"] == "1/3"
     assert "explain" not in cli("run", "palindrome", "ab", "--json").json
 

@@ -1,4 +1,4 @@
-"""Layer norm and heads that take one key in stock checkpoints: signs go, roots are refused with the reason."""
+"""Layer norm and unique-hard heads in Hugging Face checkpoints: signs are exported, square roots are refused."""
 
 from __future__ import annotations
 
