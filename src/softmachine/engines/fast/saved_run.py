@@ -1,10 +1,10 @@
-"""Saved runs: a run on disk, from which it goes on as if nothing had happened.
+"""Checkpoints: a run on disk, from which it resumes with identical output.
 
-The file is in the safetensors format: plain arrays and a header, nothing that could be executed. It is written in one
-piece, so that a full disk or a power cut leaves the last one, and replaces nothing but a run of the same model on the
-same input that is not longer. What is read is checked before compiled code works on it: that it belongs to the same
-model, its checksum, and that no index points outside of an array. A run that has ended is saved as it was before its
-last decision: whoever loads it lets the model decide again.
+The file is in the safetensors format: plain arrays and a header, nothing executable. It is written atomically, so that
+a full disk or a power cut leaves the previous one, and it replaces only a run of the same model on the same input that
+is not longer. Before compiled code works on the arrays they are validated: same model, checksum, and no index outside
+of an array. An ended run is saved as it was before its last decision, so that after loading the model makes that
+decision again.
 """
 
 from __future__ import annotations
@@ -45,18 +45,18 @@ _MOST_DIGITS = 30
 
 
 def require_free(path: Path, run: FastPass | SegmentedPass | None = None, steps: int | None = None) -> None:
-    """Complain if a file must not be replaced: it is no saved run, or that of another model or input, or a longer one.
+    """Raise if a file must not be replaced: not a checkpoint, or one of another model or input, or of a longer run.
 
     Args:
         path: The file.
-        run: The run that is to be saved, if it is known yet.
-        steps: How many steps it may make; None if it may be shorter.
+        run: The run to be saved, if it is known yet.
+        steps: Its step limit; None if it may be shorter.
 
     Raises:
-        UsageError: If so.
+        UsageError: If the file must not be replaced.
     """
     with reporting(path):
-        if not path.exists():  # or it is a link that leads nowhere
+        if not path.exists():  # or it is a dangling link
             return
     header = _header(path)
     if not path.is_file() or header.get("format") not in (FORMAT, SEGMENTS_FORMAT):
@@ -78,7 +78,7 @@ def require_free(path: Path, run: FastPass | SegmentedPass | None = None, steps:
 
 
 def _header(path: Path) -> dict[str, str]:
-    """The header of a file that begins as ours do, and its number of tokens; of any other file nothing."""
+    """The header of a checkpoint, with its number of tokens; empty for any other file."""
     try:
         with path.open("rb") as file:
             length = int.from_bytes(file.read(8), "little")
@@ -91,43 +91,43 @@ def _header(path: Path) -> dict[str, str]:
 
 
 def steps_allowed(path: Path) -> int:
-    """How many steps a saved run was allowed to make; 0 if the file does not say, whatever the reason."""
+    """The step limit of a saved run; 0 if the file does not have one or cannot be read."""
     return _number(_header(path), "steps")
 
 
 def _number(header: dict[str, str], name: str) -> int:
-    """A number in the header of a file; 0 if it is not there."""
+    """A number in the header of a file; 0 if it is missing or malformed."""
     found = header.get(name, "")
     return int(found) if found.isascii() and found.isdecimal() and len(found) <= _MOST_DIGITS else 0
 
 
 def save(run: FastPass | SegmentedPass, path: Path, steps: int = 0, context: int | None = None) -> None:
-    """Write a run to a file.
+    """Save a run.
 
     Args:
         run: The run.
         path: The file.
-        steps: How many steps it may make.
-        context: The length that the weights are made for, if they depend on one.
+        steps: Its step limit.
+        context: The context length the weights are built for, if they depend on one.
 
     Raises:
-        SourceError: If that is not possible; the run goes on in memory.
-        UsageError: If something else is there by now.
+        SourceError: If the file cannot be written; the run continues in memory.
+        UsageError: If another file exists there by now.
     """
     require_free(path, run)
     if _number(_header(path), "tokens") > (len(run.lasting()) if isinstance(run, SegmentedPass) else run.known):
-        return  # of the same model on the same input: this run and more
+        return  # the file contains this run and more of it
     less = {"general": run.engine.general, "uneven": run.engine.uneven}
     common = {"model": run.engine.digest, "steps": str(steps)} | ({"context": str(context)} if context else {})
     common |= {what: json.dumps(sorted(names)) for what, names in less.items()}
     common |= {"weights": run.engine.identity, "input": _input(run)}
-    if isinstance(run, SegmentedPass):  # the present segment is read again, so that its tokens suffice
+    if isinstance(run, SegmentedPass):  # the current segment is read again, so its tokens suffice
         arrays, own = _packed("said", run.lasting()), {"format": SEGMENTS_FORMAT, "prompt": _input(run)}
     else:
         arrays, own = _whole(run), {"format": FORMAT, "prompt": str(run.prompt)}
     try:
         content = _written(arrays, {**common, **own, "checksum": _checksum(arrays)})
-        write(Path(os.path.realpath(path)), content, force=True)  # a link stays a link
+        write(Path(os.path.realpath(path)), content, force=True)  # follows a link instead of replacing it
     except UsageError as problem:
         raise SourceError(
             f"the checkpoint cannot be written: {problem.message}",
@@ -138,7 +138,7 @@ def save(run: FastPass | SegmentedPass, path: Path, steps: int = 0, context: int
 
 def _whole(run: FastPass) -> Arrays:
     """The arrays of a run in one context; of a large model only the tokens, which are read again."""
-    with suppress(SoftmachineError, MemoryError):  # what stops it now will do so again
+    with suppress(SoftmachineError, MemoryError):  # the same error recurs in the run
         run.settle()
     tokens = _packed("tokens", run.tokens.said(0, run.known))
     if isinstance(run.memory, TableMemory):
@@ -153,7 +153,7 @@ def _whole(run: FastPass) -> Arrays:
 
 
 def _packed(name: str, codes: Codes[str]) -> Arrays:
-    """A sequence as arrays with numbers after their names: compressed, so that a long run is written in no time."""
+    """A token sequence as numbered, compressed arrays; compression keeps writing a long run fast."""
     packed: Packed[str] = Packed(codes.names)
     for part in codes.parts():
         packed.extend(part)
@@ -161,7 +161,7 @@ def _packed(name: str, codes: Codes[str]) -> Arrays:
 
 
 def _unpacked(name: str, arrays: Arrays, like: FastPass) -> Packed[str]:
-    """The sequence that such arrays are, of tokens that a model can read."""
+    """The token sequence stored in such arrays, checked against the model's vocabulary."""
     count = sum(found.startswith(f"{name} ") for found in arrays)
     packed: Packed[str] = Packed(like.names)
     try:
@@ -179,7 +179,7 @@ def _input(run: FastPass | SegmentedPass) -> str:
 
 
 def _written(arrays: Arrays, header: dict[str, str]) -> Iterator[bytes | memoryview]:
-    """A file in the safetensors format, part by part: a run may fill most of the memory, so nothing is copied."""
+    """A safetensors file, part by part: a run may fill most of the memory, so nothing is copied."""
     entries: dict[str, object] = {"__metadata__": header}
     begin = 0
     for name, array in arrays.items():
@@ -195,7 +195,7 @@ def _written(arrays: Arrays, header: dict[str, str]) -> Iterator[bytes | memoryv
 
 
 def _bytes(array: NDArray[Any]) -> memoryview:
-    """The bytes of an array, where they are if they follow one another."""
+    """The bytes of an array, without copying if it is contiguous."""
     return np.ascontiguousarray(array).reshape(-1).view(np.uint8).data
 
 
@@ -203,7 +203,7 @@ START_ANEW = "start without --resume"
 
 
 class _RefusedError(Exception):
-    """A file is not taken: why, and what would be right."""
+    """A file is rejected: the reason, and a fix-it hint."""
 
     def __init__(self, why: str, remedy: Remedy | None = None) -> None:
         super().__init__(why)
@@ -211,15 +211,15 @@ class _RefusedError(Exception):
 
 
 def load(run: FastPass | SegmentedPass, path: Path, context: int | None = None) -> None:
-    """Let a fresh run of the same model and prompt go on from a file.
+    """Load a checkpoint into a fresh run of the same model and prompt.
 
     Args:
         run: The run.
         path: The file.
-        context: The length that its weights are made for, if they depend on one.
+        context: The context length its weights are built for, if they depend on one.
 
     Raises:
-        SourceError: If there is no such file, it is damaged, or it is of another model or prompt.
+        SourceError: If the file is missing or damaged, or belongs to another model or prompt.
         EffortError: If there is not enough memory for it.
     """
     from safetensors import SafetensorError, safe_open
@@ -267,7 +267,7 @@ def _adopt(run: FastPass | SegmentedPass, header: dict[str, str], arrays: Arrays
         raise _RefusedError("is of a run on another input")
     if isinstance(run.engine.code, Emitted):
         _adopt_memory(run, Memory(run.engine.code), tokens, arrays)
-    else:  # the tokens of a large model are read again
+    else:  # a large model reads the tokens again
         run.go_on_from(Tokens.of(tokens, run.engine.code.kinds), len(tokens))
 
 
@@ -293,7 +293,7 @@ def _adopt_memory(run: FastPass, memory: Memory, tokens: Packed[str], arrays: Ar
 
 
 def _heads(engine: FastEngine, names: str) -> frozenset[str]:
-    """The heads that a list in a file names; none if it is not one of heads of this model."""
+    """The heads listed in a file; none unless all of them are heads of this model."""
     try:
         found = json.loads(names)
     except ValueError:
@@ -304,7 +304,7 @@ def _heads(engine: FastEngine, names: str) -> frozenset[str]:
 
 
 def _plausible(memory: Memory, count: int, info: NDArray[np.int64], scalars: NDArray[np.int64]) -> bool:
-    """Whether a run of so many tokens can have left these numbers."""
+    """Whether a run of ``count`` tokens can have left these numbers."""
     whole = info.dtype == scalars.dtype == np.int64
     if not whole or info.shape != (5,) or scalars.shape != memory.scalars.shape:
         return False
