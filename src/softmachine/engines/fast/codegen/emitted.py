@@ -1,4 +1,4 @@
-"""The code of a decoder: one function that reads or appends tokens, position after position."""
+"""The emitter: generates the code of a decoder, one function that reads or appends tokens, position after position."""
 
 from __future__ import annotations
 
@@ -36,28 +36,28 @@ from softmachine.engines.fast.indexes.storages import Storage
 from softmachine.support.text import many
 
 MOST_LINES, MOST_CHARACTERS = 5_000, 80_000
-"""Longer code is not compiled: that would take minutes."""
+"""Limits on the size of the code; compiling more would take minutes."""
 
 
 class TooLong(Exception):  # noqa: N818  (not an error: the model is interpreted)
-    """The code would be too long to be compiled."""
+    """The code would exceed the size limits."""
 
 
 @dataclass(frozen=True)
 class Emitted:
-    """The code that was generated for a decoder, and what it needs.
+    """The code generated for a decoder, and the data it needs.
 
     Args:
         text: The module's text; it defines ``advance``.
         tables: [token, table], the integers that only depend on the token.
-        scalars: How many numbers are kept between positions.
-        storages: What heads keep.
+        scalars: The number of scalars kept between positions.
+        storages: The growable arrays of the heads.
         tail: The last units and logits, if they are data.
         plans: The plan of every head.
-        flow: What is computed.
-        proof: That softmax decides as hard attention does, if there is softmax.
-        kinds: For each token the first one that adds the same wherever a head looks at the token of another position;
-            None if none does.
+        flow: The data-flow graph.
+        proof: The proof that softmax decides as hard attention does, if there is softmax.
+        kinds: For each token the first one that adds the same wherever a head reads the token of another position; None
+            if none does.
     """
 
     text: str
@@ -79,7 +79,7 @@ class Emitted:
         return [(plan.head.layer, plan.head.name, plan.kind, plan.why) for plan in self.plans]
 
     def summary(self) -> list[str]:
-        """What there is to say of the model as a whole."""
+        """Statements about the model as a whole."""
         numbers = many(len(self.flow.order) - len(self.plans), "number")
         tables = many(self.tables.shape[1], "table")
         lines = [f"{many(len(self.plans), 'head')}, {numbers} a position; what only the token decides is in {tables}"]
@@ -103,22 +103,21 @@ class Emitted:
 
     @property
     def horizon(self) -> int:
-        """Runs of so many positions are exact; longer ones stop."""
+        """Maximum context length; up to it runs are exact, longer ones stop."""
         return self.proof.positions if self.proof else HORIZON
 
 
 def emit(flow: Flow, general: Iterable[str] = (), uneven: Iterable[str] = (), record: Sequence[int] = ()) -> Emitted:
-    """The code of a flow.
+    """Generate the code of a data-flow graph.
 
     Args:
-        flow: What is to be computed.
-        general: The names of heads that the general index has to serve.
+        flow: The graph.
+        general: The names of heads that have to use the general index.
         uneven: The names of heads whose means are kept as fractions.
-        record: Atoms whose numerator and denominator are written down at every position, for audits.
+        record: Atoms whose numerator and denominator are recorded at every position, for audits.
 
     Raises:
-        Declined: If there is a head or a number that the engine does not know how to treat, or a softmax that is not
-            proved to decide as hard attention does.
+        Declined: If a head or a number is not supported, or a softmax is not proved to decide as hard attention does.
         TooLong: If the code would take too long to compile.
     """
     planner, proof = _planned(flow, frozenset(general), frozenset(uneven))
@@ -145,7 +144,7 @@ def emit(flow: Flow, general: Iterable[str] = (), uneven: Iterable[str] = (), re
 
 
 def _kinds(forms: Sequence[Form], vocabulary: int) -> NDArray[np.int32] | None:
-    """For each token the first one for which the forms add the same."""
+    """For each token the first one for which the forms have the same token part."""
     if not forms:
         return None
     added = [tuple(form.at_token(token) for form in forms) for token in range(vocabulary)]
@@ -154,7 +153,7 @@ def _kinds(forms: Sequence[Form], vocabulary: int) -> NDArray[np.int32] | None:
 
 
 def _planned(flow: Flow, general: frozenset[str], uneven: frozenset[str]) -> tuple[Planner, Softness | None]:
-    """The plans; for softmax, with the proof for the longest runs for which there is one."""
+    """The plans; for softmax, with the proof for the greatest length that has one."""
     horizon = HORIZON
     planner = Planner(flow, general, uneven)
     soft = [plan.head for plan in planner.plans.values() if not plan.head.weighting.hard and plan.kind != Uniform.kind]
@@ -176,7 +175,7 @@ def _planned(flow: Flow, general: frozenset[str], uneven: frozenset[str]) -> tup
 
 
 def _head(writer: HeadWriter, plan: Plan) -> None:
-    """The code of a head."""
+    """Emit the code of a head."""
     name = f"h{len(writer.storages)}_{len(writer.scalars)}"
     label = f"{plan.head.layer}, {plan.head.name}".encode("unicode_escape").decode()
     writer.write(f"# {label}: {plan.kind}")
@@ -200,7 +199,7 @@ def _head(writer: HeadWriter, plan: Plan) -> None:
 
 
 def _unit(writer: HeadWriter, number: int) -> None:
-    """The code of a hidden unit; position features are written where they are used."""
+    """Emit the code of a hidden unit; simple position features are expanded where they are used."""
     item = writer.numbers.flow.atoms[number]
     if isinstance(item, Position) and writer.numbers.atoms[number].grid is None:
         values = writer.feature_table(item.feature)

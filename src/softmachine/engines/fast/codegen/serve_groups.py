@@ -1,6 +1,6 @@
-"""Code for heads whose keys are compared: equal keys in groups, or every key where a bias is any function.
+"""Code for heads whose keys are compared: equal keys in groups, or every key if the bias is an arbitrary function.
 
-Groups are looked at one by one, or found by the integers in their keys.
+Groups are scanned, or found by the integers in their keys.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ CHOICES = {
 
 
 def serve_groups(writer: HeadWriter, plan: Groups, name: str) -> None:
-    """Write the code of a head whose equal keys are in groups; ``name`` is the stem of its names."""
+    """Emit a head that compares groups of equal keys; ``name`` is the prefix of its variables."""
     _, number = writer.store(KeyGroups(name, plan.width, plan.head.name, plan.score.key_width, len(plan.score.keys)))
     groups = _arrays(name, "keys places values slots meta box")
 
@@ -41,7 +41,7 @@ def serve_groups(writer: HeadWriter, plan: Groups, name: str) -> None:
 
 
 def serve_matched(writer: HeadWriter, plan: Matched, name: str) -> None:
-    """Write the code of a head whose groups are found by their integers."""
+    """Emit a head that finds groups by their integers."""
     parts = plan.width, plan.head.name, 1 + plan.integers, len(plan.score.keys), plan.gates
     _, number = writer.store(Matches(name, *parts))
 
@@ -63,7 +63,7 @@ def serve_matched(writer: HeadWriter, plan: Matched, name: str) -> None:
 
 
 def serve_dense(writer: HeadWriter, plan: Dense, name: str) -> None:
-    """Write the code of a head that looks at every key."""
+    """Emit a head that scans every key."""
     storage = EveryKey(name, plan.width, plan.head.name, plan.score.key_width, len(plan.score.keys), plan.bias)
     _, number = writer.store(storage)
     writer.write(f"{name}_meta[1] = i")
@@ -93,7 +93,7 @@ def _fill(writer: HeadWriter, array: str, integers: list[str], first: int = 0) -
 
 
 def _keep(writer: HeadWriter, plan: Compared, name: str, put: Callable[[list[str], list[str], str], None]) -> None:
-    """Put the key and value of a position into its index: at once, or when the next position is there."""
+    """Emit the insertion of a position's key and value: now, or at the next position under a strict mask."""
     keys = [x for key in plan.score.keys for x in writer.value(key, not plan.score.fractional)]
     values = writer.values(plan)
     if plan.causal:
@@ -107,7 +107,7 @@ def _keep(writer: HeadWriter, plan: Compared, name: str, put: Callable[[list[str
 
 
 def _insert(writer: HeadWriter, number: int, call: str) -> None:
-    """Add what the arrays of the present position have, and see whether there was room."""
+    """Emit an insertion of the current position, and the check that there was capacity."""
     full = writer.fresh("f")
     writer.write(f"{full} = {call}")
     writer.fail(f"{full} == 1", f"FULL + {number}")
@@ -115,9 +115,9 @@ def _insert(writer: HeadWriter, number: int, call: str) -> None:
 
 
 def _query(writer: HeadWriter, plan: Compared, name: str) -> tuple[str, Linear | str]:
-    """Fill in the query; the coefficient of the position on the same scale, and what tells the denominator."""
+    """Emit the query; returns the position's coefficient on the same scale, and what gives the common denominator."""
     time = writer.fresh("t")
-    # Keys are kept without their denominators, so each component of the query is divided by its key's.
+    # Keys are stored without their denominators, so each component of the query is divided by its key's.
     overs = [1 if plan.score.fractional else writer.numbers.of(key).over for key in plan.score.keys]
     forms = [query.scaled(Fraction(1) / over) for query, over in zip(plan.score.queries, overs, strict=True)]
     linear = writer.numbers.linear([*forms, plan.score.slope])
@@ -142,7 +142,7 @@ def _query(writer: HeadWriter, plan: Compared, name: str) -> tuple[str, Linear |
 
 
 def _found(writer: HeadWriter, plan: Compared, name: str, search: str) -> None:
-    """Search, and name what is found."""
+    """Emit the search and name its results."""
     count = writer.fresh("c")
     writer.write(f"{count}, bad = {search}, {not plan.whole}, {name}_out)")
     writer.doubt("bad")
