@@ -171,8 +171,7 @@ def scored(keys: Integers, kinds: Integers, kind: int, g: int, query: Integers) 
 
 @kernel
 def vertices(box: Integers, kind_sizes: Integers, key: Integers, query: Integers) -> tuple[bool, bool]:
-    """Set the key's integers to the vertices; whether every parabola has an integer one, and whether all scores fit.
-    """
+    """Set the key's integers to the vertices; whether every parabola has an integer one, and whether all scores fit."""
     width, peaked = kind_sizes.size, True
     size = 0.0
     for k in range(width):

@@ -172,8 +172,7 @@ class Table(Storage):
         return f"np.int64({self.name}_value{k}[{o}])" if self.kinds[k] else f"({o} + {self.name}_first)"
 
     def fresh(self, capacity: int = START) -> list[Integers]:
-        """A table around 0; ``meta`` holds its first integer, the least and largest present, and one to be included.
-        """
+        """A table around 0; ``meta`` holds its first integer, the least and largest present, and one to be included."""
         meta = np.array([-capacity // 2, 2 * HORIZON, -2 * HORIZON, 0], dtype=np.int64)
         return [*(np.zeros(capacity, dtype=kind) for kind in ("int32", *filter(None, self.kinds))), meta]
 
@@ -327,8 +326,7 @@ class Matches(KeyGroups):
         return list(new.values())
 
     def consistent(self, arrays: list[Integers], positions: int) -> bool:
-        """Also check that every kind is in its hash table, and that chains of groups lead to earlier groups.
-        """
+        """Also check that every kind is in its hash table, and that chains of groups lead to earlier groups."""
         common = len(KeyGroups.parts)
         if not super().consistent(arrays[:common], positions):
             return False

@@ -1,4 +1,4 @@
-"""The code of all large models: one compiled function that works on a model's records."""
+"""The interpreter of large models: one compiled function that executes a model's records."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def advance_tables(
     code: Integers,
     heap: Integers,
 ) -> None:
-    """Read or append tokens, position after position, until the limit or until something has to be seen to."""
+    """Read or append tokens, position after position, until the limit or a status that the engine has to handle."""
     i, known, base, found = info[status.AT], info[status.KNOWN], info[status.BASE], status.RUNNING
     answer = code[of.ANSWER]
     while i < limit:
@@ -52,9 +52,9 @@ def advance_tables(
 
 @kernel
 def computed(i: int, token: int, answered: bool, code: Integers, heap: Integers) -> int:
-    """Compute what there is to compute at a position, with its output or not; the status that this leads to."""
+    """Compute a position, with or without its output; returns a status."""
     found = status.RUNNING
-    if i > 0:  # what was computed at the position before is still there
+    if i > 0:  # the words of the previous position are still there
         found = work_through(code[of.PAST], code[of.PAST_END], i - 1, code, heap)
     if found != status.RUNNING:
         return found
@@ -69,7 +69,7 @@ def computed(i: int, token: int, answered: bool, code: Integers, heap: Integers)
 
 @kernel
 def work_through(first: int, end: int, i: int, code: Integers, heap: Integers) -> int:
-    """Do what there is to do for position i, one after the other; the status that this leads to."""
+    """Execute a list of operations for position i; returns a status."""
     for k in range(first, end, 2):
         what, record, found = code[k], code[k + 1], status.RUNNING
         if what == of.BLOCK:
@@ -92,7 +92,7 @@ def work_through(first: int, end: int, i: int, code: Integers, heap: Integers) -
 
 @kernel
 def read_feature(k: int, i: int, code: Integers, heap: Integers) -> None:
-    """Let the words have a feature of the present position."""
+    """Write a feature of the current position to its address."""
     word, shift = code[k + 3], code[k + 4]
     p, q = feature(code[k], code[k + 1], code[k + 2], i)
     if shift < 0:
@@ -103,6 +103,6 @@ def read_feature(k: int, i: int, code: Integers, heap: Integers) -> None:
 
 @kernel
 def write_down(lookup: int, code: Integers, heap: Integers) -> None:
-    """Write what was found as numbers, too."""
+    """Also write the results of a lookup as fractions."""
     for k in range(code[lookup + of.FOUND], code[lookup + of.FOUND_END], 3):
         heap[code[k]], heap[code[k] + 1] = number_at(heap, code[k + 1], code[k + 2])
