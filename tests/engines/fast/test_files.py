@@ -323,7 +323,7 @@ def test_weights_for_another_length_are_named(tmp_path: Path) -> None:
     path = tmp_path / "run"
     short, longer = (sm.compile("busy-beaver-4", "ternary-summary", context=context) for context in (128, 256))
     sm.run(short, max_steps=20, engine="fast", checkpoint=path)
-    with pytest.raises(SourceError, match="is of weights for 128 positions, and these are for 256") as refused:
+    with pytest.raises(SourceError, match="is of weights built for 128 positions, not 256") as refused:
         sm.run(longer, max_steps=200, resume=path)
     assert "--context 128" in str(refused.value.hint)
     assert sm.run(short, max_steps=200, resume=path).halted

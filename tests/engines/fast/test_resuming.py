@@ -213,7 +213,7 @@ def test_what_is_written_is_a_safetensors_file(model: Model, tmp_path: Path) -> 
 
 
 def test_for_want_of_memory_a_run_stops_and_is_saved(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    free, what = 5000, "what its heads look at"
+    free, what = 5000, "the state of its heads"
     model = sm.compile(TO_THE_RIGHT)
     with monkeypatch.context() as patch:
         patch.setattr("softmachine.engines.fast.growth.WORTH_ASKING", 0)
@@ -232,7 +232,7 @@ def test_for_want_of_memory_a_checkpoint_is_not_read(
     made(literal, tmp_path / "run", max_steps=40)
     monkeypatch.setattr("softmachine.engines.fast.growth.WORTH_ASKING", 0)
     monkeypatch.setattr("softmachine.engines.fast.growth.free_memory", lambda: 500)
-    with pytest.raises(EffortError, match=r"run cannot be read: what it holds would take .*, and 500 B is free"):
+    with pytest.raises(EffortError, match=r"run cannot be read: its arrays would take .*, but only 500 B is free"):
         Running(literal, "", resume=tmp_path / "run")
 
 
@@ -243,7 +243,7 @@ def test_beyond_the_longest_context_a_run_stops_and_is_saved(
     monkeypatch.setattr("softmachine.engines.fast.codegen.emitted.Emitted.horizon", 50)
     monkeypatch.setattr("softmachine.engines.run.MOST_TAKEN_BACK", 20)
     monkeypatch.setattr("softmachine.engines.run.SHORT", 0)
-    with pytest.raises(PrecisionError, match="a context of more than 50 positions leaves the range") as caught:
+    with pytest.raises(PrecisionError, match="a context of more than 50 positions exceeds the range") as caught:
         list(Running(literal, ""))
     assert "summaries" in str(caught.value.hint)
     running = Running(literal, "", checkpoint=tmp_path / "run")

@@ -68,9 +68,9 @@ class Audit:
         return not self.differences
 
     def __str__(self) -> str:
-        drawn = f"{len(self.steps):,} of {self.positions:,} steps (drawn by seed {self.seed})"
-        what = f"{drawn} done again in exact arithmetic, {self.scores:,} scores"
-        return f"{what}: {f'{len(self.differences)} are wrong' if self.differences else 'all right'}"
+        drawn = f"{len(self.steps):,} of {self.positions:,} steps (seed {self.seed})"
+        what = f"{drawn} recomputed in exact arithmetic, {self.scores:,} scores"
+        return f"{what}: {f'{len(self.differences)} differ' if self.differences else 'all agree'}"
 
 
 def audit(run: FastPass, count: int, seed: int = 0) -> Audit:
@@ -100,7 +100,7 @@ def foresee(engine: FastEngine, count: int, context: float, read: int) -> None:
     heads = sum(isinstance(item, FlowHead) for item in flow.order)
     numbers = count * (len(flow.order) + len(flow.logits))
     seconds = numbers * PER_NUMBER + count * heads * context / 2 * PER_SCORE + heads * read * PER_POSITION
-    allow(Estimate(f"doing {many(count, 'step')} again", seconds, numbers * BYTES), hint="ask for fewer steps")
+    allow(Estimate(f"recomputing {many(count, 'step')}", seconds, numbers * BYTES), hint="ask for fewer steps")
 
 
 def drawn(candidates: range, count: int, seed: int) -> tuple[int, ...]:

@@ -58,7 +58,7 @@ class FastEngine:
 
     def __init__(self, transformer: Transformer, *, plain: bool = False, tables: bool | None = None) -> None:
         try:
-            self.transformer = signs_as_steps(transformer, "its root is no number that integers have")
+            self.transformer = signs_as_steps(transformer, "its root is not a rational number")
         except ConstructionError as problem:
             raise Declined(problem.message) from None
         self.plain = plain
@@ -132,7 +132,7 @@ class FastEngine:
                 self.code = emit(self.flow, general, uneven)
             except TooLong:
                 raise PrecisionError(
-                    "what the plan of the run assumed does not hold, and the code that assumes less would be too long",
+                    "an assumption of the execution plan does not hold, and the code of a more general plan would be too large",
                     hint=Remedy("use {}", engine="dense"),
                 ) from None
             self.general, self.uneven = general, uneven
@@ -197,7 +197,7 @@ class FastPass:
         if strangers:
             raise InputError(f"{strangers[0]!r} is not a token of {transformer.name!r}")
         if not tokens and not answer_all:
-            raise InputError("there is nothing to go on from: the prompt is empty")
+            raise InputError("the prompt is empty: nothing to continue")
         self.names = (*transformer.vocabulary, *(name for name in transformer.outputs if name not in index))
         self.prompt = len(prompt)
         self.given = len(tokens)
@@ -281,7 +281,7 @@ class FastPass:
             target = min(limit, self.read + CHUNK)
             if self.read >= self.engine.code.horizon:
                 raise PrecisionError(
-                    self._why_no_further(), hint="models that go on from summaries have short contexts"
+                    self._why_no_further(), hint="models that continue from summaries have short contexts"
                 )
             target = min(target, self.engine.code.horizon)
             rehearsal = self.engine.rehearsal if self.read < REHEARSED else None
@@ -329,9 +329,9 @@ class FastPass:
     def _why_no_further(self) -> str:
         code = self.engine.code
         if code.proof:
-            return f"softmax is proved to decide as hard attention does up to position {code.horizon:,}, and no further"
+            return f"softmax is proved to decide like hard attention only up to position {code.horizon:,}"
         limit = f"{code.horizon:,} positions" + (" (2^30)" if code.horizon == HORIZON else "")
-        return f"a context of more than {limit} leaves the range in which the fast engine is proved to be exact"
+        return f"a context of more than {limit} exceeds the range in which the fast engine is proved exact"
 
     def settle(self) -> None:
         """Handle the status with which the code returned: record a stop, raise, switch the plan or grow an array."""
@@ -344,15 +344,15 @@ class FastPass:
             self.stopped_by = stop
         elif found == status.TIE:
             names = ", ".join(repr(outputs[k]) for k in self.memory.tied()[:4])
-            where = f"at position {self.read} the next of {names} is not decided"
+            where = f"at position {self.read} the output is undecided between {names}"
             if self.engine.code.proof:
-                raise PrecisionError(f"{where}: without the errors of softmax the logits are equal")
+                raise PrecisionError(f"{where}: the logits are equal up to the error of softmax")
             raise AmbiguousTokenError(f"{where}: the logits are equal")
         elif found == status.STRANGER:
             raise InputError(f"{outputs[int(info[status.SAID])]!r} is not a token of {self.engine.transformer.name!r}")
         elif found == status.TOO_LARGE:
             raise PrecisionError(
-                f"at position {self.read} a number leaves the 64 bits in which the fast engine is exact",
+                f"at position {self.read} a number exceeds the 64-bit integers of the fast engine",
                 hint=Remedy("use {}", engine="dense"),
             )
         elif found >= status.UNEVEN:
@@ -366,7 +366,7 @@ class FastPass:
         elif found >= status.FULL:
             number = found - status.FULL
             where = f"the run stopped after {many(self.known - self.prompt, 'token')}"
-            require_memory(self.memory.growth(number), f"{where}: what its heads look at")
+            require_memory(self.memory.growth(number), f"{where}: the state of its heads")
             self.memory.make_room(number)
             info[status.STATUS] = status.RUNNING
 

@@ -23,6 +23,6 @@ def require_memory(needed: int, what: str) -> None:
     free = free_memory() if needed >= WORTH_ASKING else None
     if free is not None and needed > free:
         raise EffortError(
-            f"{what} would take {size(needed)} of memory, and {size(free)} is free",
-            hint="a run that was saved goes on where there is more memory; fewer steps take less",
+            f"{what} would take {size(needed)} of memory, but only {size(free)} is free",
+            hint="resume the checkpoint on a machine with more memory, or run fewer steps",
         )

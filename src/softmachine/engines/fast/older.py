@@ -82,5 +82,5 @@ class Older:
             more = np.zeros(pages, dtype=np.int64)
             self.pages = np.concatenate([self.pages, more])
         if tokens > len(self.kept):
-            require_memory(2 * tokens * self.kept.itemsize, "what heads look at among older tokens")
+            require_memory(2 * tokens * self.kept.itemsize, "the index of older tokens")
             self.kept = np.concatenate([self.kept, np.zeros(tokens, dtype=self.kept.dtype)])

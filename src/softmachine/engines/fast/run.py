@@ -225,7 +225,7 @@ class Outlook:
         self.asked = run.task.max_steps is not None
         context, allowed = run.run, many(run.max_steps, "step")
         if self.asked and isinstance(context, OneContext) and context.end > (most := context.engine.code.horizon):
-            mention(f"{allowed} are allowed, but a context has at most {most:,} positions: a run that is longer stops")
+            mention(f"{allowed} are allowed, but the run stops at the maximum context of {most:,} positions")
 
     def see(self, count: int) -> None:
         """Report once, as soon as it can be estimated, how long all allowed steps would take."""
@@ -235,7 +235,7 @@ class Outlook:
             seconds = spent / (count - self.before) * (self.run.limit - self.before)
             if seconds > WORTH_SAYING:
                 allowed = many(self.run.max_steps, "step")
-                mention(f"all {allowed} that are allowed take about {duration(seconds)}; the run may end before")
+                mention(f"all {allowed} allowed take about {duration(seconds)}; the run may end earlier")
 
 
 def resume(task: Task, file: Path) -> FastRun:

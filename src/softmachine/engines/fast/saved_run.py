@@ -132,7 +132,7 @@ def save(run: FastPass | SegmentedPass, path: Path, steps: int = 0, context: int
         raise SourceError(
             f"the checkpoint cannot be written: {problem.message}",
             place=Place(str(path)),
-            hint="the last one, if there is one, is as it was",
+            hint="the previous checkpoint, if any, is unchanged",
         ) from None
 
 
@@ -225,7 +225,7 @@ def load(run: FastPass | SegmentedPass, path: Path, context: int | None = None) 
     from safetensors import SafetensorError, safe_open
 
     with suppress(OSError):
-        require_memory(path.stat().st_size, f"the checkpoint {path} cannot be read: what it holds")
+        require_memory(path.stat().st_size, f"the checkpoint {path} cannot be read: its arrays")
     try:
         with safe_open(str(path), framework="numpy") as file:
             header = file.metadata() or {}
@@ -243,15 +243,15 @@ def load(run: FastPass | SegmentedPass, path: Path, context: int | None = None) 
 def _adopt(run: FastPass | SegmentedPass, header: dict[str, str], arrays: Arrays, context: int | None) -> None:
     known = header.get("format") in (FORMAT, SEGMENTS_FORMAT)
     if not known or header.get("checksum") != _checksum(arrays):
-        raise _RefusedError("is damaged, or not one of softmachine's")
+        raise _RefusedError("is damaged, or was not written by softmachine")
     run.engine.assume_less(*(_heads(run.engine, header.get(what, "[]")) for what in ("general", "uneven")))
     segmented = isinstance(run, SegmentedPass)
     if segmented != (header["format"] == SEGMENTS_FORMAT) or header.get("model") != run.engine.digest:
         before = _number(header, "context")
         if context and before not in (0, context):
             raise _RefusedError(
-                f"is of weights for {before:,} positions, and these are for {context:,}",
-                Remedy(f"go on with those, while the run fits in them: {{}}; or {START_ANEW}", context=before),
+                f"is of weights built for {before:,} positions, not {context:,}",
+                Remedy(f"to continue with those weights while the run fits: {{}}; or {START_ANEW}", context=before),
             )
         raise _RefusedError("is of another model, or of another version of softmachine")
     prompt = _input(run) if isinstance(run, SegmentedPass) else str(run.prompt)

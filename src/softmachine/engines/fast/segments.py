@@ -161,7 +161,7 @@ class SegmentedPass:
         codes = run.tokens.between(run.prompt, run.known + 1)
         beginnings = np.flatnonzero(self._begins[codes])
         if not len(beginnings):
-            raise InputError(f"{run.stopped_by!r} ends a summary that was not begun")
+            raise InputError(f"{run.stopped_by!r} ends a summary that was not started")
         run.again(codes[beginnings[-1] :].copy())
         self._taken = 0
 

@@ -82,18 +82,18 @@ class Emitted:
         """Statements about the model as a whole."""
         numbers = many(len(self.flow.order) - len(self.plans), "number")
         tables = many(self.tables.shape[1], "table")
-        lines = [f"{many(len(self.plans), 'head')}, {numbers} a position; what only the token decides is in {tables}"]
+        lines = [f"{many(len(self.plans), 'head')}, {numbers} per position; {tables} indexed by token"]
         if self.tail:
             count = many(len(self.tail.independent), "number")
             units = many(len(self.tail.units), "unit")
             lines.append(f"the last {units} and the logits are {self.tail.memory} of {count}")
         if self.proof:
             lines.append(
-                f"softmax decides as hard attention does: up to {self.horizon:,} positions no logit is off by more "
-                f"than {self.proof.doubt:.1e}, and different ones differ by {self.proof.margin:g} or more"
+                f"softmax decides like hard attention: up to {self.horizon:,} positions the error of a logit is at most "
+                f"{self.proof.doubt:.1e}, and different logits differ by at least {self.proof.margin:g}"
             )
         else:
-            lines.append(f"exact for runs up to {self.horizon:,} positions; a number that does not fit stops the run")
+            lines.append(f"exact for runs up to {self.horizon:,} positions; an overflow stops the run")
         return lines
 
     @property
@@ -168,10 +168,10 @@ def _planned(flow: Flow, general: frozenset[str], uneven: frozenset[str]) -> tup
         else:
             if proof.holds:
                 return planner, proof
-            reason = f"errors of {proof.doubt:.1g} might change which logit is the largest"
+            reason = f"errors of {proof.doubt:.1g} might change the argmax of the logits"
         horizon //= 2
         planner = Planner(flow, general, uneven, horizon)
-    raise Declined(f"softmax is not proved to decide as hard attention does, at any length: {reason}")
+    raise Declined(f"softmax is not proved to decide like hard attention at any length: {reason}")
 
 
 def _head(writer: HeadWriter, plan: Plan) -> None:

@@ -66,7 +66,7 @@ class Direct:
         yield "    memory[at] = out"
 
     def __str__(self) -> str:
-        return "remembered for small values"
+        return "memoised for small values"
 
 
 @dataclass(frozen=True)
@@ -104,7 +104,7 @@ class Hashed:
             yield f"    memory[at + {k}] = {name}"
 
     def __str__(self) -> str:
-        return f"remembered in {SLOTS:,} slots, by all values"
+        return f"memoised in {SLOTS:,} slots"
 
 
 def remembering(vocabulary: int, count: int) -> Direct | Hashed:

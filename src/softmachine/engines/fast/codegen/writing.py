@@ -125,7 +125,7 @@ class Writer:
             assert place == HERE
             weight = Fraction(form.terms[number])
             if max(abs(weight.numerator), weight.denominator) >= SAFE:
-                raise Declined("its weights are not fractions of integers of 62 bits")
+                raise Declined("its weights are not fractions of 62-bit integers")
             self.write(f"p, q, bad = times({weight.numerator}, {weight.denominator}, a{number}, a{number}d)")
             self.doubt("bad")
             self.write(f"{n}, {d}, bad = added({n}, {d}, p, q)")

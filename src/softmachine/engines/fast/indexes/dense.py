@@ -30,7 +30,7 @@ def tabulate(bias: Relation, query: int, into: Integers) -> int:
     integers = [int(value * over) for value in values]
     if max(over, *map(abs, integers)) >= SAFE:
         raise PrecisionError(
-            f"the bias {bias} at position {query} is not a row of integers of 62 bits over a common denominator",
+            f"the bias {bias} at position {query} is not a row of 62-bit integers over a common denominator",
             hint=Remedy("use {}", engine="dense"),
         )
     into[: query + 1] = integers

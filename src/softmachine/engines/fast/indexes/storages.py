@@ -137,7 +137,9 @@ class FeatureValues(Storage):
                 continue
             above = value * known.over * Fraction(i + 1) ** known.grid.power
             if above.denominator != 1 or not known.low <= above <= known.high:
-                raise PrecisionError(f"the position feature {item.name} is {value} at {i}, which it promises not to be")
+                raise PrecisionError(
+                    f"the position feature {item.name} is {value} at {i}, outside of its declared range"
+                )
             kept.append(int(above))
         if max(map(abs, kept), default=0) >= SAFE:
             raise PrecisionError(

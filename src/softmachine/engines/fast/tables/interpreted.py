@@ -109,8 +109,8 @@ class Interpreted:
         what = f"a large model: {len(program.heads)} heads with {len(program.indexes)} kinds of keys"
         size = f"{len(rows):,} rows of {weights:,} weights in {len(self.blocks):,} blocks"
         return [
-            f"{what}, {size}, interpreted by code that is the same for all large models",
-            f"exact for runs up to {self.horizon:,} positions; a number that does not fit stops the run",
+            f"{what}, {size}, run by the bytecode interpreter for large models",
+            f"exact for runs up to {self.horizon:,} positions; an overflow stops the run",
         ]
 
 

@@ -288,5 +288,5 @@ def _scaled(sums: Sequence[Sum]) -> tuple[int, list[int], list[int]]:
     over = lcm(*(number.denominator for number in (*weights, *biases)))
     found = [int(number * over) for number in (*weights, *biases)]
     if max(map(abs, [*found, over])) >= SAFE:
-        raise Declined("its weights are not integers of 62 bits over a common denominator")
+        raise Declined("its weights are not 62-bit integers over a common denominator")
     return over, found[: len(weights)], found[len(weights) :]

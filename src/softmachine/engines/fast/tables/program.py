@@ -240,7 +240,7 @@ class _Builder:
         columns = [[Fraction(0)] * count for _ in range(width)]
         for token, coordinate, value in self.transformer.embedding.entries():
             if max(abs(value.numerator), value.denominator) >= SAFE:
-                raise Declined("its weights are not fractions of integers of 62 bits")
+                raise Declined("its weights are not fractions of 62-bit integers")
             columns[coordinate][token] = value
         found: list[dict[int, Fraction]] = [{} for _ in range(count)]
         for column in columns:
@@ -294,7 +294,7 @@ class _Builder:
     def head(self, head: Head, label: str) -> dict[int, Sum]:
         """Translate a head; returns the value of each component it retrieves."""
         if head.bias not in (None, Distance()):
-            raise Declined(f"head {head.name!r} has the bias {head.bias}, which the fast engine does not know")
+            raise Declined(f"head {head.name!r} has the bias {head.bias}, which the fast engine does not support")
         asks = head.query
         matter = [c for c, keys in enumerate(head.key.weight.rows) if keys and (asks.weight.rows[c] or asks.bias[c])]
         if len(matter) > MOST_PARTS:
@@ -302,7 +302,7 @@ class _Builder:
         time = 0 if head.bias is None else -1
         if not head.weighting.hard and (matter or time):
             raise Declined(
-                f"head {head.name!r} is a softmax, and the model is too large to prove that it decides as a hard one"
+                f"head {head.name!r} is a softmax, and the model is too large to prove that it decides like hard attention"
             )
         index, question = self.question(head, matter, time)
         used = sorted({c for entries in head.output.rows for c, _ in entries})
@@ -357,7 +357,7 @@ def _known(item: Feature) -> tuple[int, int, int]:
             return row.POWER_OF_TWO, 0, 0
         case Prime():
             return row.PRIME, 0, 0
-    raise Declined(f"the position feature {item.name} is not known to the fast engine")
+    raise Declined(f"the position feature {item.name} is not supported by the fast engine")
 
 
 _MONOMIALS = {I: row.PLAIN, I_SQUARED: row.SQUARE, INVERSE: row.INVERSE, INVERSE**2: row.INVERSE_SQUARE}
