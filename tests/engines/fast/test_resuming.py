@@ -219,7 +219,7 @@ def test_for_want_of_memory_a_run_stops_and_is_saved(tmp_path: Path, monkeypatch
         patch.setattr("softmachine.engines.fast.growth.WORTH_ASKING", 0)
         patch.setattr("softmachine.engines.fast.growth.free_memory", lambda: free)
         running = Running(model, "", engine="fast", checkpoint=tmp_path / "run", max_steps=3000)
-        with pytest.raises(EffortError, match=rf"after \d+ tokens?: {what} would take .* and {free / 1000} kB is free"):
+        with pytest.raises(EffortError, match=rf"after \d+ tokens?: {what} would take .* but only {free / 1000} kB is free"):
             list(running)
     again = resumed(model, tmp_path / "run", max_steps=3000)
     assert again.resumed == len(running.tokens)

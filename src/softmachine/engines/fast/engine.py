@@ -132,7 +132,7 @@ class FastEngine:
                 self.code = emit(self.flow, general, uneven)
             except TooLong:
                 raise PrecisionError(
-                    "an assumption of the execution plan does not hold, and the code of a more general plan would be too large",
+                    "an assumption of the plan does not hold, and the code of a more general plan would be too large",
                     hint=Remedy("use {}", engine="dense"),
                 ) from None
             self.general, self.uneven = general, uneven

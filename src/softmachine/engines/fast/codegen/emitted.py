@@ -89,8 +89,8 @@ class Emitted:
             lines.append(f"the last {units} and the logits are {self.tail.memory} of {count}")
         if self.proof:
             lines.append(
-                f"softmax decides like hard attention: up to {self.horizon:,} positions the error of a logit is at most "
-                f"{self.proof.doubt:.1e}, and different logits differ by at least {self.proof.margin:g}"
+                f"softmax decides like hard attention: up to {self.horizon:,} positions the error of a logit is at "
+                f"most {self.proof.doubt:.1e}, and different logits differ by at least {self.proof.margin:g}"
             )
         else:
             lines.append(f"exact for runs up to {self.horizon:,} positions; an overflow stops the run")

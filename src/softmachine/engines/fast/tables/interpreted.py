@@ -109,7 +109,7 @@ class Interpreted:
         what = f"a large model: {len(program.heads)} heads with {len(program.indexes)} kinds of keys"
         size = f"{len(rows):,} rows of {weights:,} weights in {len(self.blocks):,} blocks"
         return [
-            f"{what}, {size}, run by the bytecode interpreter for large models",
+            f"{what}, {size}, interpreted as bytecode",
             f"exact for runs up to {self.horizon:,} positions; an overflow stops the run",
         ]
 

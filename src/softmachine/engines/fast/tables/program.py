@@ -302,7 +302,7 @@ class _Builder:
         time = 0 if head.bias is None else -1
         if not head.weighting.hard and (matter or time):
             raise Declined(
-                f"head {head.name!r} is a softmax, and the model is too large to prove that it decides like hard attention"
+                f"head {head.name!r} is a softmax, and the model is too large to prove it equivalent to hard attention"
             )
         index, question = self.question(head, matter, time)
         used = sorted({c for entries in head.output.rows for c, _ in entries})
