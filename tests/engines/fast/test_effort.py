@@ -22,7 +22,7 @@ def test_many_steps_are_allowed_and_what_is_known_is_said(monkeypatch: pytest.Mo
         running = Running(sm.compile("busy-beaver-4"), "", engine="fast", max_steps=1_200_000_000_000)
         list(running.pieces())
     assert running.so_far().halted
-    assert "at most 1,073,741,824 positions" in said[0]
+    assert "maximum context of 1,073,741,824 positions" in said[0]
     assert "all 1,200,000,000,000 steps allowed take about" in said[1]
     assert len(said) == 2
 
