@@ -190,14 +190,14 @@ class FastRun:
     def pieces(self) -> Iterator[Sequence[str]]:
         """The output, chunk by chunk."""
         self.task.require_room(self.max_steps)
-        seen, piece, self.visible = len(self.tokens), FIRST_PIECE, self.limit
+        reported, chunk, self.visible = len(self.tokens), FIRST_PIECE, self.limit
         outlook = Outlook(self)
         while not self.run.ended:
-            self.run.advance(piece)
-            said = self.tokens
-            outlook.see(len(said))
-            yield said[seen:]
-            seen, piece = len(said), min(2 * piece, LARGEST_PIECE)
+            self.run.advance(chunk)
+            output = self.tokens
+            outlook.see(len(output))
+            yield output[reported:]
+            reported, chunk = len(output), min(2 * chunk, LARGEST_PIECE)
         if self.run.outgrown:
             raise self.task.outgrown(self.max_steps)
 

@@ -272,9 +272,9 @@ def _adopt(run: FastPass | SegmentedPass, header: dict[str, str], arrays: Arrays
 
 
 def _adopt_segments(run: SegmentedPass, arrays: Arrays) -> None:
-    said = _unpacked("said", arrays, run.current)
-    if len(said):
-        run.go_on_from(said)
+    output = _unpacked("said", arrays, run.current)
+    if len(output):
+        run.go_on_from(output)
 
 
 def _adopt_memory(run: FastPass, memory: Memory, tokens: Packed[str], arrays: Arrays) -> None:

@@ -208,8 +208,8 @@ class SegmentedPass:
 
     def _context(self, segment: int, prompt: int, begin: int, end: int) -> NDArray[Any]:
         """The tokens of a segment: its prompt and its output."""
-        said = self.said[begin:end].codes
+        output = self.said[begin:end].codes
         if segment:
-            return np.concatenate([self.said[begin - prompt : begin].codes, said])
+            return np.concatenate([self.said[begin - prompt : begin].codes, output])
         index = self.engine.transformer.token_index
-        return np.concatenate([np.array([index[token] for token in self.first_prompt], dtype=said.dtype), said])
+        return np.concatenate([np.array([index[token] for token in self.first_prompt], dtype=output.dtype), output])

@@ -74,8 +74,8 @@ class KeepingRows:
 
     def readers_of_input(self, place: int) -> list[tuple[int, ...]]:
         """The readers of an input of the block."""
-        told = [(number, added) for number, added in self._inputs[place].items() if len(set(added)) > 1]
-        return [(number, *added, self._floor(number)) for number, added in told]
+        readers = [(number, added) for number, added in self._inputs[place].items() if len(set(added)) > 1]
+        return [(number, *added, self._floor(number)) for number, added in readers]
 
     def readers_of_row(self, place: int) -> list[tuple[int, ...]]:
         """The readers of a row."""

@@ -15,7 +15,7 @@ from softmachine.engines.fast.tables.words import number_at
 @kernel
 def advance_tables(
     tokens: Integers,
-    said: Integers,
+    outputs: Integers,
     follow: Integers,
     info: Integers,
     limit: int,
@@ -37,7 +37,7 @@ def advance_tables(
                 worked_out(answer, code, heap)
                 break
             if i + 1 < known:
-                said[i] = out
+                outputs[i] = out
             else:
                 after = follow[out]
                 info[status.SAID] = out
