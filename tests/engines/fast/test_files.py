@@ -327,3 +327,17 @@ def test_weights_for_another_length_are_named(tmp_path: Path) -> None:
         sm.run(longer, max_steps=200, resume=path)
     assert "--context 128" in str(refused.value.hint)
     assert sm.run(short, max_steps=200, resume=path).halted
+
+
+DIGESTS = {
+    None: "50e0f1ec5306c4c61eb17cc85ba2ede52204cf615226100344f6d575012cfddf",
+    True: "4d14e0f3507e6276214e9d4720af8d5fa5085867f1cdf3920d8e8a3160de83d8",
+}
+"""As of checkpoint format 2, of busy beaver 4 as generated code and as bytecode."""
+
+
+@pytest.mark.parametrize("tables", DIGESTS)
+def test_checkpoints_written_earlier_are_of_the_same_model(tables: bool | None) -> None:
+    """Names in generated code may change only if the digest is still computed from the earlier ones."""
+    weights = sm.compile("busy-beaver-4").weights
+    assert FastEngine(weights, tables=tables).digest == DIGESTS[tables]

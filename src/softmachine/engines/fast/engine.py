@@ -143,7 +143,7 @@ class FastEngine:
     def digest(self) -> str:
         """A hash of everything that determines how the engine runs this model."""
         code, transformer = self.code, self.transformer
-        digest = hashlib.sha256(f"{code.text}\0{transformer.vocabulary}\0{transformer.outputs}".encode())
+        digest = hashlib.sha256(f"{code.stored_text}\0{transformer.vocabulary}\0{transformer.outputs}".encode())
         for array in code.data:
             digest.update(array.tobytes())
         return digest.hexdigest()
@@ -344,7 +344,7 @@ class FastPass:
             self.stopped_by = stop
         elif found == status.TIE:
             names = ", ".join(repr(outputs[k]) for k in self.memory.tied()[:4])
-            where = f"at position {self.read} the output is undecided between {names}"
+            where = f"at position {self.read} the next token is undecided among {names}"
             if self.engine.code.proof:
                 raise PrecisionError(f"{where}: the logits are equal up to the error of softmax")
             raise AmbiguousTokenError(f"{where}: the logits are equal")

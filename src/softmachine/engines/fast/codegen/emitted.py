@@ -24,7 +24,7 @@ from softmachine.engines.fast.analysis.plans import (
     Uniform,
 )
 from softmachine.engines.fast.analysis.softness import Softness, Unproved, soften
-from softmachine.engines.fast.codegen.assembling import assembled, decision, recorded
+from softmachine.engines.fast.codegen.assembling import assembled, decision, recorded, stored_text
 from softmachine.engines.fast.codegen.serve_groups import serve_dense, serve_groups, serve_matched
 from softmachine.engines.fast.codegen.serve_integer import serve_gated, serve_integer
 from softmachine.engines.fast.codegen.serve_position import serve_position
@@ -95,6 +95,11 @@ class Emitted:
         else:
             lines.append(f"exact for runs up to {self.horizon:,} positions; an overflow stops the run")
         return lines
+
+    @property
+    def stored_text(self) -> str:
+        """The text as hashed in checkpoints."""
+        return stored_text(self.text)
 
     @property
     def data(self) -> tuple[NDArray[np.int64], ...]:
