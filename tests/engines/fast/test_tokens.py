@@ -117,7 +117,7 @@ def test_a_plan_that_fails_late_restarts_from_compressed_tokens() -> None:
     run = running._now.run
     run.advance(20_000)
     run.engine.assume_less(frozenset({"last write"}), frozenset())
-    run._start_again()  # type: ignore[union-attr]
+    run._restart_with_new_plans()  # type: ignore[union-attr]
     list(running.pieces())
     assert running.so_far().steps == 30_000  # which compares every token
 

@@ -169,7 +169,7 @@ class _Auditor:
         todo: Sequence[int | FlowHead] = self.flow.order if self.steps else ()
         while todo:
             todo = self._retrieve(self._compute(todo))
-        return [self._said(step) for step in self.steps]
+        return [self._argmax_output(step) for step in self.steps]
 
     def found(self, head: FlowHead) -> list[Found | None]:
         """The results of a head at the steps."""
@@ -181,7 +181,7 @@ class _Auditor:
             for question in questions
         ]
 
-    def _said(self, step: _Step) -> str | None:
+    def _argmax_output(self, step: _Step) -> str | None:
         logits = [step.value(form) for form in self.flow.logits]
         best = [k for k, logit in enumerate(logits) if logit == max(logits)]
         return self.run.engine.transformer.outputs[best[0]] if len(best) == 1 else None
@@ -195,20 +195,20 @@ class _Auditor:
             elif isinstance(atom := self.flow.atoms[item], Position):
                 for step in self.steps:
                     step.atoms[item] = atom.feature.at(step.position)
-            elif isinstance(atom, Unit) and not self._knows([atom.form]):
+            elif isinstance(atom, Unit) and not self._are_computed([atom.form]):
                 left.append(item)
             elif isinstance(atom, Unit):
                 for step in self.steps:
                     step.atoms[item] = atom.of(step.value(atom.form))
         return left
 
-    def _knows(self, forms: Sequence[Form]) -> bool:
+    def _are_computed(self, forms: Sequence[Form]) -> bool:
         return all(number in self.steps[0].atoms for form in forms for number in form.terms)
 
     def _retrieve(self, todo: Sequence[int | FlowHead]) -> list[int | FlowHead]:
         """Evaluate all heads whose inputs are computed; returns what is left."""
         heads = [_Asking(head, self.flow, every=self.every) for head in todo if isinstance(head, FlowHead)]
-        ready = [head for head in heads if self._knows(head.forms)]
+        ready = [head for head in heads if self._are_computed(head.forms)]
         assert ready or not heads, "a head needs only what comes before it"
         searches = [Search([head.question(step) for step in self.steps]) for head in ready]
         atoms = sorted({number for head in ready for number in head.recorded})

@@ -65,11 +65,11 @@ class FastEngine:
         self.general: frozenset[str] = frozenset()
         self.uneven: frozenset[str] = frozenset()
         self._recording: dict[tuple[int, ...], tuple[Emitted, Callable[..., None]]] = {}
-        self.code: Emitted | Interpreted = self._code(tables)
+        self.code: Emitted | Interpreted = self._generate(tables)
         self.identity = self.digest
         """A hash of the model. Unlike :attr:`digest` it does not change when a run switches to a more general plan."""
 
-    def _code(self, tables: bool | None) -> Emitted | Interpreted:
+    def _generate(self, tables: bool | None) -> Emitted | Interpreted:
         if tables or (tables is None and is_large(self.transformer)):
             require_causal(self.transformer)
             return tables_of(self.transformer)
@@ -281,7 +281,7 @@ class FastPass:
             target = min(limit, self.read + CHUNK)
             if self.read >= self.engine.code.horizon:
                 raise PrecisionError(
-                    self._why_no_further(), hint="models that continue from summaries have short contexts"
+                    self._horizon_message(), hint="models that continue from summaries have short contexts"
                 )
             target = min(target, self.engine.code.horizon)
             rehearsal = self.engine.rehearsal if self.read < REHEARSED else None
@@ -326,7 +326,7 @@ class FastPass:
         codes = np.append(self.said[: self.given - 1], self.info[status.SAID])[: self.given]
         return Coded(codes, self.engine.transformer.outputs)
 
-    def _why_no_further(self) -> str:
+    def _horizon_message(self) -> str:
         code = self.engine.code
         if code.proof:
             return f"softmax is proved to decide like hard attention only up to position {code.horizon:,}"
@@ -357,11 +357,11 @@ class FastPass:
             )
         elif found >= status.UNEVEN:
             self.engine.take_fractions(found - status.UNEVEN)
-            self._start_again()
+            self._restart_with_new_plans()
             info[status.STATUS] = status.RUNNING
         elif found >= status.REPLAN:
             self.engine.replan(found - status.REPLAN)
-            self._start_again()
+            self._restart_with_new_plans()
             info[status.STATUS] = status.RUNNING
         elif found >= status.FULL:
             number = found - status.FULL
@@ -370,7 +370,7 @@ class FastPass:
             self.memory.make_room(number)
             info[status.STATUS] = status.RUNNING
 
-    def _start_again(self) -> None:
+    def _restart_with_new_plans(self) -> None:
         """Restart from position 0 with the engine's new plans, keeping the tokens."""
         self.memory = self.engine.code.memory()
         self.info[status.AT] = 0

@@ -103,7 +103,7 @@ class Search:
         self.questions = questions
         self.names = list(dict.fromkeys(name for question in questions for name in question.score.weights))
         self._overs: list[int] = []
-        self._scaled: list[_Scaled] = []
+        self._scaled: list[_ScaledQuery] = []
 
     def see(self, block: Block) -> None:
         """Process the keys of a block."""
@@ -116,13 +116,14 @@ class Search:
         keys = block.keys(self.names)
         overs = [column.over for column in keys.columns]
         if overs != self._overs:
-            self._overs, self._scaled = overs, [_Scaled(question, self.names, overs) for question in self.questions]
-        asked = [scaled for scaled in self._scaled if scaled.question.position > block.first]
-        for start in range(0, len(asked), TOGETHER):
-            _compare(asked[start : start + TOGETHER], keys, block)
+            self._overs = overs
+            self._scaled = [_ScaledQuery(question, self.names, overs) for question in self.questions]
+        pending = [scaled for scaled in self._scaled if scaled.question.position > block.first]
+        for start in range(0, len(pending), TOGETHER):
+            _update_all(pending[start : start + TOGETHER], keys, block)
 
 
-class _Scaled:
+class _ScaledQuery:
     """A query whose weights are scaled to integers for columns that have one denominator.
 
     Args:
@@ -170,20 +171,20 @@ class _Scaled:
         return found
 
 
-def _compare(asked: Sequence[_Scaled], keys: Keys, block: Block) -> None:
+def _update_all(queries: Sequence[_ScaledQuery], keys: Keys, block: Block) -> None:
     """Update those queries for which a key of the block is at least as good as the best so far."""
-    rounded = [scaled.rounded(keys) for scaled in asked]
+    rounded = [query.rounded(keys) for query in queries]
     scores = np.array([factors for factors, _, _ in rounded]) @ keys.floats
-    for row, scaled in zip(scores, asked, strict=True):
-        row[scaled.question.position - block.first :] = -np.inf
-    for row, top, scaled, (_, by, error) in zip(scores, scores.max(axis=1).tolist(), asked, rounded, strict=True):
-        before = scaled.before(by)
+    for row, query in zip(scores, queries, strict=True):
+        row[query.question.position - block.first :] = -np.inf
+    for row, top, query, (_, by, error) in zip(scores, scores.max(axis=1).tolist(), queries, rounded, strict=True):
+        before = query.before(by)
         if top + error < before - abs(before) * ROUNDING:
             continue
         places = np.flatnonzero(row >= top - 2 * error)
-        best = Fraction(int(top), scaled.scale)
+        best = Fraction(int(top), query.scale)
         if error:
-            found = scaled.scores(keys, places, by)
+            found = query.scores(keys, places, by)
             best = max(found)
             places = places[[score == best for score in found]]
-        scaled.question.offer_block(best + scaled.question.score.constant, places, block)
+        query.question.offer_block(best + query.question.score.constant, places, block)

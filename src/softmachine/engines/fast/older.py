@@ -56,11 +56,11 @@ class Older:
             return
         codes = np.concatenate([self._rest, codes[self.seen - begin :]])
         full = len(codes) >> PAGE_BITS
-        found = self._kinds_of(codes[: full << PAGE_BITS]).reshape(full, PAGE)
+        found = self._representatives(codes[: full << PAGE_BITS]).reshape(full, PAGE)
         single = (found == found[:, :1]).all(axis=1)
         several = found[~single]
         starts = self._used + PAGE * np.arange(len(several), dtype=np.int64)
-        self._make_room(self._count + full, self._used + several.size)
+        self._reserve(self._count + full, self._used + several.size)
         self.kept[self._used : self._used + several.size] = several.reshape(-1)
         pages = -1 - found[:, 0].astype(np.int64)
         pages[~single] = starts
@@ -68,7 +68,7 @@ class Older:
         count, used, rest = self._count + full, self._used + several.size, codes[full << PAGE_BITS :]
         self._count, self._used, self._rest = count, used, rest  # last and at once: safe against interrupts
 
-    def _kinds_of(self, codes: Array) -> Array:
+    def _representatives(self, codes: Array) -> Array:
         """The class representative of each token."""
         assert self.kinds is not None
         if codes.dtype != np.uint8:
@@ -77,7 +77,7 @@ class Older:
         table[: len(self.kinds)] = self.kinds
         return np.frombuffer(codes.tobytes().translate(table.tobytes()), dtype=np.uint8)  # 5 × as fast
 
-    def _make_room(self, pages: int, tokens: int) -> None:
+    def _reserve(self, pages: int, tokens: int) -> None:
         if pages > len(self.pages):
             more = np.zeros(pages, dtype=np.int64)
             self.pages = np.concatenate([self.pages, more])

@@ -37,14 +37,14 @@ def read_again(engine: FastEngine, tokens: Tokens, count: int, atoms: Sequence[i
         atoms: The numbers of units and of retrieved values.
         size: The positions per block.
     """
-    records = _recorded(engine, tokens, count, atoms, size) if atoms else None
+    records = _record_blocks(engine, tokens, count, atoms, size) if atoms else None
     places = {number: 2 * k for k, number in enumerate(atoms)}
     for first in range(0, count, size):
         here = tokens.between(first, min(first + size, count))
         yield Block(first, here, next(records) if records else None, places)
 
 
-def _recorded(engine: FastEngine, tokens: Tokens, count: int, atoms: Sequence[int], size: int) -> Iterator[Record]:
+def _record_blocks(engine: FastEngine, tokens: Tokens, count: int, atoms: Sequence[int], size: int) -> Iterator[Record]:
     """The numerators and denominators of the atoms, block by block."""
     record: Record = np.zeros((min(size, count), 2 * len(atoms)), dtype=np.int64)
     run, code = None, engine.code
@@ -54,13 +54,13 @@ def _recorded(engine: FastEngine, tokens: Tokens, count: int, atoms: Sequence[in
             if run is None or code is not engine.code:  # the plan changed: restart; only the last block is kept
                 run, code = engine.reading(tokens, count), engine.code
             if isinstance(code, Emitted):
-                _call(engine, run, atoms, record, stop)
+                _run_recording_code(engine, run, atoms, record, stop)
             else:
-                _step(engine, run, code, atoms, record)
+                _record_position(engine, run, code, atoms, record)
         yield record[: stop - start]
 
 
-def _call(engine: FastEngine, run: FastPass, atoms: Sequence[int], record: Record, stop: int) -> None:
+def _run_recording_code(engine: FastEngine, run: FastPass, atoms: Sequence[int], record: Record, stop: int) -> None:
     """Read on with code that records."""
     code, advance = engine.recording(tuple(atoms))
     if not isinstance(run.memory, Memory) or run.memory.code is not code:
@@ -68,7 +68,9 @@ def _call(engine: FastEngine, run: FastPass, atoms: Sequence[int], record: Recor
     run.call(advance, stop)
 
 
-def _step(engine: FastEngine, run: FastPass, code: Interpreted, atoms: Sequence[int], record: Record) -> None:
+def _record_position(
+    engine: FastEngine, run: FastPass, code: Interpreted, atoms: Sequence[int], record: Record
+) -> None:
     """Read one position of a large model, in which every number has a register."""
     items = [item for number in atoms if not isinstance(item := engine.flow.atoms[number], Position)]
     places, here = [code.program.place(item) for item in items], run.read

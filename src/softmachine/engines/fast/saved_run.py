@@ -39,9 +39,9 @@ Arrays = dict[str, NDArray[Any]]
 FORMAT = "softmachine checkpoint 2"
 SEGMENTS_FORMAT = "softmachine checkpoint of segments 2"
 _DTYPES = {"uint8": "U8", "int8": "I8", "int16": "I16", "int32": "I32", "int64": "I64"}
-_LARGEST = 2**62
-_LONGEST_HEADER = 1 << 24
-_MOST_DIGITS = 30
+_SCALAR_LIMIT = 2**62
+_MAX_HEADER_BYTES = 1 << 24
+_MAX_DIGITS = 30
 
 
 def require_free(path: Path, run: FastPass | SegmentedPass | None = None, steps: int | None = None) -> None:
@@ -58,7 +58,7 @@ def require_free(path: Path, run: FastPass | SegmentedPass | None = None, steps:
     with reporting(path):
         if not path.exists():  # or it is a dangling link
             return
-    header = _header(path)
+    header = _read_header(path)
     if not path.is_file() or header.get("format") not in (FORMAT, SEGMENTS_FORMAT):
         raise UsageError(
             f"{path} exists already, and is not a checkpoint of this version of softmachine",
@@ -67,22 +67,22 @@ def require_free(path: Path, run: FastPass | SegmentedPass | None = None, steps:
     if run is None:
         return
     same = not {header.get("weights"), header.get("model")}.isdisjoint((run.engine.identity, run.engine.digest))
-    if not same or header.get("input", _input(run)) != _input(run):
+    if not same or header.get("input", _prompt_hash(run)) != _prompt_hash(run):
         what = "on another input" if same else "of another model"
         raise UsageError(f"{path} is the checkpoint of a run {what}", hint="choose another name")
-    if steps is not None and (before := _number(header, "steps")) > steps:
+    if steps is not None and (before := _header_number(header, "steps")) > steps:
         raise UsageError(
             f"{path} is the checkpoint of a run of up to {many(before, 'step')}, and this one is of up to {steps:,}",
             hint=Remedy("to continue that run: {}; or choose another name", checkpoint=None, resume=str(path)),
         )
 
 
-def _header(path: Path) -> dict[str, str]:
+def _read_header(path: Path) -> dict[str, str]:
     """The header of a checkpoint, with its number of tokens; empty for any other file."""
     try:
         with path.open("rb") as file:
             length = int.from_bytes(file.read(8), "little")
-            header = json.loads(file.read(length) if length <= _LONGEST_HEADER else b"")
+            header = json.loads(file.read(length) if length <= _MAX_HEADER_BYTES else b"")
         *blocks, rest = (header[name]["shape"][0] for name in header if name.startswith(("tokens ", "said ")))
         known = {str(key): str(value) for key, value in header["__metadata__"].items()}
         return known | {"tokens": str(BLOCK * len(blocks) + rest)}
@@ -92,13 +92,13 @@ def _header(path: Path) -> dict[str, str]:
 
 def steps_allowed(path: Path) -> int:
     """The step limit of a saved run; 0 if the file does not have one or cannot be read."""
-    return _number(_header(path), "steps")
+    return _header_number(_read_header(path), "steps")
 
 
-def _number(header: dict[str, str], name: str) -> int:
+def _header_number(header: dict[str, str], name: str) -> int:
     """A number in the header of a file; 0 if it is missing or malformed."""
     found = header.get(name, "")
-    return int(found) if found.isascii() and found.isdecimal() and len(found) <= _MOST_DIGITS else 0
+    return int(found) if found.isascii() and found.isdecimal() and len(found) <= _MAX_DIGITS else 0
 
 
 def save(run: FastPass | SegmentedPass, path: Path, steps: int = 0, context: int | None = None) -> None:
@@ -115,18 +115,20 @@ def save(run: FastPass | SegmentedPass, path: Path, steps: int = 0, context: int
         UsageError: If another file exists there by now.
     """
     require_free(path, run)
-    if _number(_header(path), "tokens") > (len(run.lasting()) if isinstance(run, SegmentedPass) else run.known):
+    if _header_number(_read_header(path), "tokens") > (
+        len(run.lasting()) if isinstance(run, SegmentedPass) else run.known
+    ):
         return  # the file contains this run and more of it
     less = {"general": run.engine.general, "uneven": run.engine.uneven}
     common = {"model": run.engine.digest, "steps": str(steps)} | ({"context": str(context)} if context else {})
     common |= {what: json.dumps(sorted(names)) for what, names in less.items()}
-    common |= {"weights": run.engine.identity, "input": _input(run)}
+    common |= {"weights": run.engine.identity, "input": _prompt_hash(run)}
     if isinstance(run, SegmentedPass):  # the current segment is read again, so its tokens suffice
-        arrays, own = _packed("said", run.lasting()), {"format": SEGMENTS_FORMAT, "prompt": _input(run)}
+        arrays, own = _compress("said", run.lasting()), {"format": SEGMENTS_FORMAT, "prompt": _prompt_hash(run)}
     else:
-        arrays, own = _whole(run), {"format": FORMAT, "prompt": str(run.prompt)}
+        arrays, own = _run_arrays(run), {"format": FORMAT, "prompt": str(run.prompt)}
     try:
-        content = _written(arrays, {**common, **own, "checksum": _checksum(arrays)})
+        content = _encode_file(arrays, {**common, **own, "checksum": _checksum(arrays)})
         write(Path(os.path.realpath(path)), content, force=True)  # follows a link instead of replacing it
     except UsageError as problem:
         raise SourceError(
@@ -136,11 +138,11 @@ def save(run: FastPass | SegmentedPass, path: Path, steps: int = 0, context: int
         ) from None
 
 
-def _whole(run: FastPass) -> Arrays:
+def _run_arrays(run: FastPass) -> Arrays:
     """The arrays of a run in one context; of a large model only the tokens, which are read again."""
     with suppress(SoftmachineError, MemoryError):  # the same error recurs in the run
         run.settle()
-    tokens = _packed("tokens", run.tokens.said(0, run.known))
+    tokens = _compress("tokens", run.tokens.said(0, run.known))
     if isinstance(run.memory, TableMemory):
         return tokens
     info = run.info.copy()
@@ -152,7 +154,7 @@ def _whole(run: FastPass) -> Arrays:
     )
 
 
-def _packed(name: str, codes: Codes[str]) -> Arrays:
+def _compress(name: str, codes: Codes[str]) -> Arrays:
     """A token sequence as numbered, compressed arrays; compression keeps writing a long run fast."""
     packed: Packed[str] = Packed(codes.names)
     for part in codes.parts():
@@ -160,7 +162,7 @@ def _packed(name: str, codes: Codes[str]) -> Arrays:
     return {f"{name} {number}": part for number, part in enumerate(packed.saved())}
 
 
-def _unpacked(name: str, arrays: Arrays, like: FastPass) -> Packed[str]:
+def _decompress(name: str, arrays: Arrays, like: FastPass) -> Packed[str]:
     """The token sequence stored in such arrays, checked against the model's vocabulary."""
     count = sum(found.startswith(f"{name} ") for found in arrays)
     packed: Packed[str] = Packed(like.names)
@@ -171,14 +173,14 @@ def _unpacked(name: str, arrays: Arrays, like: FastPass) -> Packed[str]:
     return packed
 
 
-def _input(run: FastPass | SegmentedPass) -> str:
+def _prompt_hash(run: FastPass | SegmentedPass) -> str:
     """A hash of the prompt."""
     if isinstance(run, SegmentedPass):
         return hashlib.sha256(json.dumps(run.first_prompt).encode()).hexdigest()
     return hashlib.sha256(run.tokens.between(0, run.prompt).astype(np.int64).tobytes()).hexdigest()
 
 
-def _written(arrays: Arrays, header: dict[str, str]) -> Iterator[bytes | memoryview]:
+def _encode_file(arrays: Arrays, header: dict[str, str]) -> Iterator[bytes | memoryview]:
     """A safetensors file, part by part: a run may fill most of the memory, so nothing is copied."""
     entries: dict[str, object] = {"__metadata__": header}
     begin = 0
@@ -230,7 +232,7 @@ def load(run: FastPass | SegmentedPass, path: Path, context: int | None = None) 
         with safe_open(str(path), framework="numpy") as file:
             header = file.metadata() or {}
             arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118  (it is no dictionary)
-        _adopt(run, header, arrays, context)
+        _restore(run, header, arrays, context)
     except _RefusedError as error:
         refused = error
     except (OSError, SafetensorError, ValueError, KeyError) as problem:
@@ -240,46 +242,46 @@ def load(run: FastPass | SegmentedPass, path: Path, context: int | None = None) 
     raise SourceError(f"the checkpoint {refused}", place=Place(str(path)), hint=refused.remedy)
 
 
-def _adopt(run: FastPass | SegmentedPass, header: dict[str, str], arrays: Arrays, context: int | None) -> None:
+def _restore(run: FastPass | SegmentedPass, header: dict[str, str], arrays: Arrays, context: int | None) -> None:
     known = header.get("format") in (FORMAT, SEGMENTS_FORMAT)
     if not known or header.get("checksum") != _checksum(arrays):
         raise _RefusedError("is damaged, or was not written by softmachine")
     run.engine.assume_less(*(_heads(run.engine, header.get(what, "[]")) for what in ("general", "uneven")))
     segmented = isinstance(run, SegmentedPass)
     if segmented != (header["format"] == SEGMENTS_FORMAT) or header.get("model") != run.engine.digest:
-        before = _number(header, "context")
+        before = _header_number(header, "context")
         if context and before not in (0, context):
             raise _RefusedError(
                 f"is of weights built for {before:,} positions, not {context:,}",
                 Remedy(f"to continue with those weights while the run fits: {{}}; or {START_ANEW}", context=before),
             )
         raise _RefusedError("is of another model, or of another version of softmachine")
-    prompt = _input(run) if isinstance(run, SegmentedPass) else str(run.prompt)
+    prompt = _prompt_hash(run) if isinstance(run, SegmentedPass) else str(run.prompt)
     if header.get("prompt") != prompt:
         raise _RefusedError("is of a run on another input")
     if isinstance(run, SegmentedPass):
-        _adopt_segments(run, arrays)
+        _restore_segments(run, arrays)
         return
-    tokens = _unpacked("tokens", arrays, run)
+    tokens = _decompress("tokens", arrays, run)
     if len(tokens) < max(run.prompt, 1):
         raise _RefusedError("does not fit the model")
     if not np.array_equal(tokens.between(0, run.prompt), run.tokens.between(0, run.prompt)):
         raise _RefusedError("is of a run on another input")
     if isinstance(run.engine.code, Emitted):
-        _adopt_memory(run, Memory(run.engine.code), tokens, arrays)
+        _restore_arrays(run, Memory(run.engine.code), tokens, arrays)
     else:  # a large model reads the tokens again
         run.go_on_from(Tokens.of(tokens, run.engine.code.kinds), len(tokens))
 
 
-def _adopt_segments(run: SegmentedPass, arrays: Arrays) -> None:
-    output = _unpacked("said", arrays, run.current)
+def _restore_segments(run: SegmentedPass, arrays: Arrays) -> None:
+    output = _decompress("said", arrays, run.current)
     if len(output):
         run.go_on_from(output)
 
 
-def _adopt_memory(run: FastPass, memory: Memory, tokens: Packed[str], arrays: Arrays) -> None:
+def _restore_arrays(run: FastPass, memory: Memory, tokens: Packed[str], arrays: Arrays) -> None:
     info, scalars = arrays.get("info"), arrays.get("scalars")
-    if info is None or scalars is None or not _plausible(memory, len(tokens), info, scalars):
+    if info is None or scalars is None or not _is_plausible(memory, len(tokens), info, scalars):
         raise _RefusedError("does not fit the model")
     for storage in memory.code.storages:
         found = [array for name in storage.arrays if (array := arrays.get(f"storage {name}")) is not None]
@@ -303,13 +305,13 @@ def _heads(engine: FastEngine, names: str) -> frozenset[str]:
     return frozenset(found if fits else ())
 
 
-def _plausible(memory: Memory, count: int, info: NDArray[np.int64], scalars: NDArray[np.int64]) -> bool:
+def _is_plausible(memory: Memory, count: int, info: NDArray[np.int64], scalars: NDArray[np.int64]) -> bool:
     """Whether a run of ``count`` tokens can have left these numbers."""
     whole = info.dtype == scalars.dtype == np.int64
     if not whole or info.shape != (5,) or scalars.shape != memory.scalars.shape:
         return False
     running = 0 <= info[status.AT] <= info[status.KNOWN] == count and info[status.STATUS] == status.RUNNING
-    return bool(running) and bool((np.abs(scalars.astype(np.float64)) < _LARGEST).all())
+    return bool(running) and bool((np.abs(scalars.astype(np.float64)) < _SCALAR_LIMIT).all())
 
 
 def _checksum(arrays: Arrays) -> str:

@@ -60,13 +60,13 @@ class SegmentedPass:
         self.steps = 0
         self.segments: list[int] = []
         """The number of tokens in the context of each segment that produced an output."""
-        self._taken = 0
+        self._appended = 0
         self.stopped_by: str | None = None
         self.outgrown = False
         """Whether the run exceeded the context length the weights were built for."""
         self.limited = False
         """Whether the step limit was reached."""
-        self._beyond: Packed[str] | None = None
+        self._full_output: Packed[str] | None = None
         """The full known output, if it exceeds the step limit."""
         if len(said):
             number = {name: code for code, name in enumerate(names)}
@@ -81,9 +81,9 @@ class SegmentedPass:
     def go_on_from(self, said: Packed[str]) -> None:
         """Continue from this output of all segments, cut off at the step limit. It must not contain a stop token."""
         self.said = said
-        steps = self._where(self._is_step)
+        steps = self._flagged_indices(self._is_step)
         if len(steps) > self.most_steps:
-            self._beyond, self.said, self.limited = said, Packed(said.names), True
+            self._full_output, self.said, self.limited = said, Packed(said.names), True
             self.said.extend(said[: int(steps[self.most_steps])].codes)
         self.steps = min(len(steps), self.most_steps)
         structure = self._structure()
@@ -91,7 +91,7 @@ class SegmentedPass:
         prompt, count = structure[-1]
         end = len(self.said)
         self.current.again(self._context(len(structure) - 1, prompt, end - count, end))
-        self.current.prompt, self._taken = prompt, count
+        self.current.prompt, self._appended = prompt, count
 
     @property
     def ended(self) -> bool:
@@ -110,8 +110,8 @@ class SegmentedPass:
 
     def lasting(self) -> Codes[str]:
         """The full known output, without the token that stopped the run."""
-        if self._beyond is not None:
-            return self._beyond
+        if self._full_output is not None:
+            return self._full_output
         return self.said.renamed(self.said.names)[: -1 if self.stopped_by is not None else None]
 
     def advance(self, count: int) -> None:
@@ -128,16 +128,16 @@ class SegmentedPass:
             if self.most_positions is not None:
                 end = min(end, self.most_positions)
             run.go(end)
-            self._take(run)
+            self._append_output(run)
             if run.stopped_by is not None and not self.ended:
                 if self.codec.stops(run.stopped_by):
                     self.stopped_by = run.stopped_by
                 else:
                     self._next_segment(run)
 
-    def _take(self, run: FastPass) -> None:
+    def _append_output(self, run: FastPass) -> None:
         """Append the new output of the current segment, cut off at the limits."""
-        begin = run.prompt + self._taken
+        begin = run.prompt + self._appended
         end = run.known + (run.stopped_by is not None)
         codes = run.tokens.between(begin, end)
         steps = np.flatnonzero(self._is_step[codes])
@@ -150,11 +150,11 @@ class SegmentedPass:
             self.outgrown, self.limited = True, False
         self.said.extend(codes[:allowed])
         self.steps += int(np.count_nonzero(steps < allowed))
-        self._taken += allowed
-        if self._taken:
+        self._appended += allowed
+        if self._appended:
             if not self.segments or begin == run.prompt:
                 self.segments.append(0)
-            self.segments[-1] = run.prompt + self._taken
+            self.segments[-1] = run.prompt + self._appended
 
     def _next_segment(self, run: FastPass) -> None:
         """Start the next segment on the summary that was written last."""
@@ -163,7 +163,7 @@ class SegmentedPass:
         if not len(beginnings):
             raise InputError(f"{run.stopped_by!r} ends a summary that was not started")
         run.again(codes[beginnings[-1] :].copy())
-        self._taken = 0
+        self._appended = 0
 
     def audit(self, count: int, seed: int) -> Audit:
         """Recompute random steps of all segments.
@@ -190,15 +190,15 @@ class SegmentedPass:
     def _structure(self) -> list[tuple[int, int]]:
         """For each segment, the length of its prompt and of its output; the last entry is the current segment."""
         found: list[tuple[int, int]] = []
-        beginnings, prompt, at = self._where(self._begins), len(self.first_prompt), 0
-        for end in self._where(self._ends).tolist():
+        beginnings, prompt, at = self._flagged_indices(self._begins), len(self.first_prompt), 0
+        for end in self._flagged_indices(self._ends).tolist():
             found.append((prompt, end + 1 - at))
             before = int(np.searchsorted(beginnings, end)) - 1
             prompt = end + 1 - int(beginnings[before]) if before >= 0 else 0
             at = end + 1
         return [*found, (prompt, len(self.said) - at)]
 
-    def _where(self, flags: NDArray[np.bool_]) -> NDArray[np.int64]:
+    def _flagged_indices(self, flags: NDArray[np.bool_]) -> NDArray[np.int64]:
         """The indices of flagged tokens in the output."""
         found, before = [np.zeros(0, dtype=np.int64)], 0
         for part in self.said.parts():

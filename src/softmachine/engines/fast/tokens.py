@@ -71,7 +71,7 @@ class Tokens:
         """Reserve capacity for this many tokens, up to the window size; memory is committed when it is written."""
         size = min(positions, self.most)
         if not self.base and self.window.size < size:
-            self._widen(size, self.window.size)
+            self._widen_window(size, self.window.size)
 
     def begin_anew(self, codes: Array) -> None:
         """Replace all tokens, reusing the window."""
@@ -95,9 +95,9 @@ class Tokens:
             return
         if at < self.base or end <= len(self.packed):
             self.pack(known)
-            self._show(at, last, known)
+            self._load_window(at, last, known)
         elif last < self.base + self.most:
-            self._widen(max(last + 1 - self.base, min(2 * self.window.size, self.most)), known)
+            self._widen_window(max(last + 1 - self.base, min(2 * self.window.size, self.most)), known)
         else:
             self.pack(at)
             base = at // PAGE * PAGE
@@ -105,12 +105,12 @@ class Tokens:
             window[: known - base] = self.window[base - self.base : known - self.base]
             self.window, self.base = window, base
 
-    def _widen(self, size: int, known: int) -> None:
+    def _widen_window(self, size: int, known: int) -> None:
         window = np.zeros(size, dtype=self.dtype)
         window[: known - self.base] = self.window[: known - self.base]
         self.window = window
 
-    def _show(self, at: int, last: int, known: int) -> None:
+    def _load_window(self, at: int, last: int, known: int) -> None:
         """Move the window to start at a compressed token; all tokens are compressed."""
         base, stop = at // PAGE * PAGE, min(known, max(last + 1, at + BLOCK))
         more = last + 1 - stop if stop == known else 0

@@ -131,7 +131,7 @@ def assembled(
 def decision(writer: Writer, flow: Flow, tail: Tail | None) -> None:
     """Emit the argmax of the logits."""
     if tail is None:
-        _largest(writer, flow)
+        _emit_comparisons(writer, flow)
         return
     names = []
     for direction in tail.directions:
@@ -150,7 +150,7 @@ def decision(writer: Writer, flow: Flow, tail: Tail | None) -> None:
         writer.write(f"    {line}")
 
 
-def _largest(writer: Writer, flow: Flow) -> None:
+def _emit_comparisons(writer: Writer, flow: Flow) -> None:
     """Emit a comparison of the logits one by one."""
     linear = writer.numbers.linear(list(flow.logits))
     writer.write("out, ties = 0, 1")

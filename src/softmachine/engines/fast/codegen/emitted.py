@@ -125,15 +125,15 @@ def emit(flow: Flow, general: Iterable[str] = (), uneven: Iterable[str] = (), re
         Declined: If a head or a number is not supported, or a softmax is not proved to decide as hard attention does.
         TooLong: If the code would take too long to compile.
     """
-    planner, proof = _planned(flow, frozenset(general), frozenset(uneven))
+    planner, proof = _make_plans(flow, frozenset(general), frozenset(uneven))
     writer = HeadWriter(planner.numbers)
     tail = tail_of(flow, planner.numbers)
     for item in flow.order:
         if isinstance(item, FlowHead):
-            _head(writer, planner.plans[item])
+            _emit_head(writer, planner.plans[item])
             writer.heads += 1
         elif tail is None or item not in tail.units:
-            _unit(writer, item)
+            _emit_unit(writer, item)
     writer.settle()
     body, writer.lines = writer.lines, []
     decision(writer, flow, tail)
@@ -144,11 +144,11 @@ def emit(flow: Flow, general: Iterable[str] = (), uneven: Iterable[str] = (), re
     if not record and (text.count("\n") > MOST_LINES or len(text) > MOST_CHARACTERS):
         raise TooLong
     tables = np.array(writer.tables, dtype=np.int64).reshape(len(writer.tables), flow.vocabulary).T.copy()
-    kinds = _kinds(writer.distant, flow.vocabulary)
+    kinds = _token_classes(writer.distant, flow.vocabulary)
     return Emitted(text, tables, len(writer.scalars), tuple(writer.storages), tail, plans, flow, proof, kinds)
 
 
-def _kinds(forms: Sequence[Form], vocabulary: int) -> NDArray[np.int32] | None:
+def _token_classes(forms: Sequence[Form], vocabulary: int) -> NDArray[np.int32] | None:
     """For each token the first one for which the forms have the same token part."""
     if not forms:
         return None
@@ -157,7 +157,7 @@ def _kinds(forms: Sequence[Form], vocabulary: int) -> NDArray[np.int32] | None:
     return np.array([first.setdefault(each, token) for token, each in enumerate(added)], dtype=np.int32)
 
 
-def _planned(flow: Flow, general: frozenset[str], uneven: frozenset[str]) -> tuple[Planner, Softness | None]:
+def _make_plans(flow: Flow, general: frozenset[str], uneven: frozenset[str]) -> tuple[Planner, Softness | None]:
     """The plans; for softmax, with the proof for the greatest length that has one."""
     horizon = HORIZON
     planner = Planner(flow, general, uneven)
@@ -179,7 +179,7 @@ def _planned(flow: Flow, general: frozenset[str], uneven: frozenset[str]) -> tup
     raise Declined(f"softmax is not proved to decide like hard attention at any length: {reason}")
 
 
-def _head(writer: HeadWriter, plan: Plan) -> None:
+def _emit_head(writer: HeadWriter, plan: Plan) -> None:
     """Emit the code of a head."""
     name = f"h{len(writer.storages)}_{len(writer.scalars)}"
     label = f"{plan.head.layer}, {plan.head.name}".encode("unicode_escape").decode()
@@ -203,7 +203,7 @@ def _head(writer: HeadWriter, plan: Plan) -> None:
             serve_dense(writer, plan, name)
 
 
-def _unit(writer: HeadWriter, number: int) -> None:
+def _emit_unit(writer: HeadWriter, number: int) -> None:
     """Emit the code of a hidden unit; simple position features are expanded where they are used."""
     item = writer.numbers.flow.atoms[number]
     if isinstance(item, Position) and writer.numbers.atoms[number].grid is None:

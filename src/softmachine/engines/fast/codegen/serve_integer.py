@@ -14,24 +14,24 @@ from softmachine.engines.fast.indexes.storages import Table
 
 def serve_integer(writer: HeadWriter, plan: Parabola, name: str) -> None:
     """Emit a head that looks up an integer; ``name`` is the prefix of its variables."""
-    storage, number = writer.store(Table(name, plan.width, plan.head.name, _kinds(writer, plan)))
-    parts = _key_and_value(writer, plan, writer.fresh("x"), writer.fresh("x"))
+    storage, number = writer.store(Table(name, plan.width, plan.head.name, _value_types(writer, plan)))
+    parts = _emit_key_and_value(writer, plan, writer.fresh("x"), writer.fresh("x"))
     if plan.causal:
-        _insert(writer, plan.lookup.later, storage, number, parts, "s")
+        _emit_insertion(writer, plan.lookup.later, storage, number, parts, "s")
     else:
         kept = [writer.scalar(f"{name}_p{k}", part) for k, part in enumerate(parts)]
         with writer.at_next_position():
-            _insert(writer, plan.lookup.later, storage, number, kept, "i")
+            _emit_insertion(writer, plan.lookup.later, storage, number, kept, "i")
     q, o = writer.fresh("q"), writer.fresh("o")
     writer.write(f"{q} = {writer.numerator(plan.lookup.vertex)}")
     found = [storage.value(k, o) for k in range(storage.width)]
     if plan.causal:
-        _nearest(writer, plan.lookup.later, name, q, o)
+        _emit_nearest(writer, plan.lookup.later, name, q, o)
     else:
         writer.write("seen = i > 0")
         writer.write(f"{o} = 0")
         with writer.indented("if seen:"):
-            _nearest(writer, plan.lookup.later, name, q, o)
+            _emit_nearest(writer, plan.lookup.later, name, q, o)
         found = or_nothing(plan, found, "seen")
     writer.name_found(plan, found)
 
@@ -39,26 +39,26 @@ def serve_integer(writer: HeadWriter, plan: Parabola, name: str) -> None:
 def serve_gated(writer: HeadWriter, plan: Gated, name: str) -> None:
     """Emit a head that looks up an integer among keys of a few kinds."""
     x, square, kind = writer.fresh("x"), writer.fresh("x"), writer.fresh("k")
-    parts = _key_and_value(writer, plan, x, square)
+    parts = _emit_key_and_value(writer, plan, x, square)
     writer.settle()
     writer.write(f"{kind} = {writer.table(plan.kinds, HERE)}")
-    storages, kinds = [], _kinds(writer, plan)
+    storages, kinds = [], _value_types(writer, plan)
     for k in range(len(plan.extra)):
         storage, number = writer.store(Table(f"{name}k{k}", plan.width, plan.head.name, kinds, may_be_empty=True))
         storages.append(storage)
         with writer.indented(f"if {kind} == {k}:"):
-            _insert(writer, plan.lookup.later, storage, number, parts, "s")
-    _best_of_kinds(writer, plan, storages)
+            _emit_insertion(writer, plan.lookup.later, storage, number, parts, "s")
+    _emit_best_of_kinds(writer, plan, storages)
 
 
-def _key_and_value(writer: HeadWriter, plan: Parabola | Gated, x: str, square: str) -> list[str]:
+def _emit_key_and_value(writer: HeadWriter, plan: Parabola | Gated, x: str, square: str) -> list[str]:
     """The key's integer, its square, and the integers of the value."""
     writer.write(f"{x} = {writer.numerator(plan.lookup.x)}")
     writer.write(f"{square} = {writer.numerator(plan.lookup.square)}")
     return [x, square, *writer.values(plan)]
 
 
-def _kinds(writer: HeadWriter, plan: Parabola | Gated) -> tuple[str, ...]:
+def _value_types(writer: HeadWriter, plan: Parabola | Gated) -> tuple[str, ...]:
     """The smallest types that provably hold the numbers of a value; empty for the integer that is the key itself."""
     found = []
     for _, component in plan.results:
@@ -75,7 +75,7 @@ def _kinds(writer: HeadWriter, plan: Parabola | Gated) -> tuple[str, ...]:
     return tuple(found)
 
 
-def _insert(writer: HeadWriter, later: bool, storage: Table, number: int, parts: list[str], s: str) -> None:
+def _emit_insertion(writer: HeadWriter, later: bool, storage: Table, number: int, parts: list[str], s: str) -> None:
     """Emit the insertion of a position's value into a table.
 
     Args:
@@ -109,7 +109,7 @@ def _insert(writer: HeadWriter, later: bool, storage: Table, number: int, parts:
     writer.write(f"    {name}_most = {x}")
 
 
-def _nearest(writer: HeadWriter, later: bool, name: str, q: str, o: str) -> None:
+def _emit_nearest(writer: HeadWriter, later: bool, name: str, q: str, o: str) -> None:
     """Emit: set ``o`` to the offset of the integer q in a nonempty table, or of the nearest present one."""
     writer.write(f"{o} = {q} - {name}_first")
     with writer.indented(f"if {o} < 0 or {o} >= {name}_there.size or {name}_there[{o}] == 0:"):
@@ -123,7 +123,7 @@ def _nearest(writer: HeadWriter, later: bool, name: str, q: str, o: str) -> None
         writer.write(f"    {o} = above - {name}_first")
 
 
-def _best_of_kinds(writer: HeadWriter, plan: Gated, storages: list[Table]) -> None:
+def _emit_best_of_kinds(writer: HeadWriter, plan: Gated, storages: list[Table]) -> None:
     """Emit a search at doubling distances from q that ends when nothing further away can be better."""
     q, best, when, reach, more = (writer.fresh(stem) for stem in "qewrm")
     found = [writer.fresh("r") for _ in range(plan.width)]
@@ -135,7 +135,7 @@ def _best_of_kinds(writer: HeadWriter, plan: Gated, storages: list[Table]) -> No
     writer.write(f"{', '.join([reach, best, when, *found])} = {', '.join(['0', '0', '-1', *['0'] * plan.width])}")
     with writer.indented("while True:"):
         for storage, offset in zip(storages, offsets, strict=True):
-            _closest(writer, plan, storage, offset, (q, reach, best, when), found)
+            _emit_closest_of_kind(writer, plan, storage, offset, (q, reach, best, when), found)
         size = f"{-plan.lookup.curve}.0 * float({reach} + 1) * float({reach} + 1)"
         writer.write(f"{more} = False")
         writer.write(f"if {size} >= LIMIT / 2:")
@@ -153,7 +153,7 @@ def _best_of_kinds(writer: HeadWriter, plan: Gated, storages: list[Table]) -> No
     writer.name_found(plan, found)
 
 
-def _closest(
+def _emit_closest_of_kind(
     writer: HeadWriter, plan: Gated, storage: Table, offset: str, names: tuple[str, str, str, str], found: list[str]
 ) -> None:
     """Emit: make the nearest key of one kind the best, if it is better."""

@@ -14,7 +14,7 @@ from softmachine.transformer.attention import Choice
 
 def serve_position(writer: HeadWriter, plan: ByPosition, name: str) -> None:
     """Emit a head whose scores depend only on the position; ``name`` is the prefix of its variables."""
-    fetch = _Fetch(writer, plan, _kept(writer, plan, name))
+    fetch = _Fetch(writer, plan, _value_array(writer, plan, name))
     last = "i" if plan.causal else "i - 1"
     if plan.vertex is not None:
         j = writer.fresh("j")
@@ -25,7 +25,7 @@ def serve_position(writer: HeadWriter, plan: ByPosition, name: str) -> None:
     if plan.slope is not None and plan.curve is not None:
         writer.write(f"slope, curve = {writer.numerator(plan.slope)}, {writer.numerator(plan.curve)}")
     else:
-        _scaled_fractions(writer, plan)
+        _emit_scaled_fractions(writer, plan)
     writer.doubt("abs(float(slope)) >= LIMIT / 4 or abs(float(curve)) >= LIMIT / 4")
     writer.settle()
     kind, first, final = (writer.fresh("c") for _ in range(3))
@@ -33,17 +33,17 @@ def serve_position(writer: HeadWriter, plan: ByPosition, name: str) -> None:
     if plan.single:
         fetch.name_at(first if plan.head.weighting.choice is Choice.LEFTMOST else final)
     else:
-        _one_two_or_all(fetch, *_totals(writer, plan, name), (kind, first, final))
+        _emit_mean_of_best(fetch, *_emit_totals(writer, plan, name), (kind, first, final))
 
 
-def _scaled_fractions(writer: HeadWriter, plan: ByPosition) -> None:
+def _emit_scaled_fractions(writer: HeadWriter, plan: ByPosition) -> None:
     """Scale slope and curve by a positive number that makes them integers."""
     (sn, sd), (cn, cd) = (writer.fraction(form) for form in plan.forms)
     writer.doubt(f"abs(float({sn}) * float({cd})) >= LIMIT or abs(float({cn}) * float({sd})) >= LIMIT")
     writer.write(f"slope, curve = {sn} * {cd}, {cn} * {sd}")
 
 
-def _kept(writer: HeadWriter, plan: ByPosition, name: str) -> Rows | None:
+def _value_array(writer: HeadWriter, plan: ByPosition, name: str) -> Rows | None:
     """The array of values; None if they follow from the token and the position."""
     atoms, known = writer.numbers.flow.atoms, writer.numbers.atoms
     numbers = {n for _, component in plan.results for n in plan.head.value[component].terms}
@@ -89,7 +89,7 @@ class _Fetch:
         self.writer.name_found(self.plan, found)
 
 
-def _one_two_or_all(fetch: _Fetch, totals: list[str], lost: list[str], places: tuple[str, str, str]) -> None:
+def _emit_mean_of_best(fetch: _Fetch, totals: list[str], lost: list[str], places: tuple[str, str, str]) -> None:
     """Name the mean of the values at one position, at two, or at all."""
     writer, plan, (kind, first, final) = fetch.writer, fetch.plan, places
     fractions = not plan.whole
@@ -116,7 +116,7 @@ def _one_two_or_all(fetch: _Fetch, totals: list[str], lost: list[str], places: t
     writer.name_found(plan, found, "count")
 
 
-def _totals(writer: HeadWriter, plan: Plan, name: str) -> tuple[list[str], list[str]]:
+def _emit_totals(writer: HeadWriter, plan: Plan, name: str) -> tuple[list[str], list[str]]:
     """The sums of all visible values, and flags for sums that overflowed, which is harmless unless they are used.
 
     They are used only if all keys tie, and sums of squares of positions overflow 64 bits long before the run does.

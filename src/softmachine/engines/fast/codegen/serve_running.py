@@ -26,12 +26,12 @@ def serve_uniform(writer: HeadWriter, plan: Uniform, name: str) -> None:
             kept = [writer.scalar(f"{stem}_{k}", x) for k, x in enumerate(parts)] if not plan.causal else []
             writer.name_single(number, value, parts if plan.causal else kept)
         elif value.steady:
-            _mean_of_integers(writer, plan, number, value, parts[0], stem)
+            _emit_integer_mean(writer, plan, number, value, parts[0], stem)
         else:
-            _mean_of_fractions(writer, plan, number, (parts[0], parts[1]), stem)
+            _emit_fraction_mean(writer, plan, number, (parts[0], parts[1]), stem)
 
 
-def _mean_of_integers(writer: HeadWriter, plan: Uniform, number: int, value: Number, part: str, stem: str) -> None:
+def _emit_integer_mean(writer: HeadWriter, plan: Uniform, number: int, value: Number, part: str, stem: str) -> None:
     new = writer.fresh("m")
     writer.scalar(stem, new)
     if value.size * writer.numbers.horizon >= SAFE:
@@ -43,7 +43,7 @@ def _mean_of_integers(writer: HeadWriter, plan: Uniform, number: int, value: Num
         writer.name_fraction(number, stem, f"({value.over} * i if i else 1)")
 
 
-def _mean_of_fractions(writer: HeadWriter, plan: Uniform, number: int, part: tuple[str, str], stem: str) -> None:
+def _emit_fraction_mean(writer: HeadWriter, plan: Uniform, number: int, part: tuple[str, str], stem: str) -> None:
     n, d = writer.fresh("m"), writer.fresh("m")
     writer.scalar(f"{stem}_n", n)
     writer.scalar(f"{stem}_d", d)

@@ -56,12 +56,12 @@ def search(
             return take(places, values, g, time, choice, out), False
     member = best_member(time, choice)
     best, n, d, count, ties, fits = integer(-1), integer(0), integer(1), integer(0), integer(0), True
-    asked = nonzero(query, query.size, corner)
+    factors = nonzero(query, query.size, corner)
     for g in range(meta[GROUPS]):
         when = places[g, LAST] if time > 0 else places[g, FIRST]
         if small:
             a, b = when * time, integer(1)
-            for r in range(asked):
+            for r in range(factors):
                 a += query[corner[r]] * keys[g, corner[r]]
             if a < n and best >= 0:
                 continue

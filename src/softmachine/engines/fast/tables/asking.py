@@ -26,17 +26,17 @@ WORST = -(1 << 62)
 @inlined
 def ask(question: int, code: Integers, heap: Integers) -> None:
     """Find the unique best group; `UNDECIDED` if that takes a scan of all groups."""
-    asked, index = code[question + of.ASKED], code[question + of.INDEX]
+    result, index = code[question + of.ASKED], code[question + of.INDEX]
     groups, g = code[code[index + of.GROUPED] + of.STATE], integer(of.UNDECIDED)
     if code[question + of.PLAIN] == 1 and heap[groups + of.KINDS] != of.MANY:
         if not gather(question, code, heap):
-            g = heap[asked + of.GROUP]
-            if g >= 0 and heap[asked + of.SEEN] != heap[groups + of.USED]:
+            g = heap[result + of.GROUP]
+            if g >= 0 and heap[result + of.SEEN] != heap[groups + of.USED]:
                 g = still_best(question, code, heap)
         if g < 0:
             turn_signs(question, code, heap)
-            g, heap[asked + of.SCORE] = best_of_kinds(question, code, heap)
-    heap[asked + of.GROUP], heap[asked + of.SEEN] = g, heap[groups + of.USED]
+            g, heap[result + of.SCORE] = best_of_kinds(question, code, heap)
+    heap[result + of.GROUP], heap[result + of.SEEN] = g, heap[groups + of.USED]
 
 
 @inlined
@@ -51,9 +51,9 @@ def turn_signs(question: int, code: Integers, heap: Integers) -> None:
 @kernel
 def still_best(question: int, code: Integers, heap: Integers) -> int:
     """Compare the previous best group with the new ones; `UNDECIDED` if one of these is as good."""
-    asked, index, signs = code[question + of.ASKED], code[question + of.INDEX], code[question + of.SIGNS]
-    store, g, score = code[index + of.GROUPED], heap[asked + of.GROUP], heap[asked + of.SCORE]
-    for other in range(heap[asked + of.SEEN], heap[code[store + of.STATE] + of.USED]):
+    result, index, signs = code[question + of.ASKED], code[question + of.INDEX], code[question + of.SIGNS]
+    store, g, score = code[index + of.GROUPED], heap[result + of.GROUP], heap[result + of.SCORE]
+    for other in range(heap[result + of.SEEN], heap[code[store + of.STATE] + of.USED]):
         key, new = key_of(store, other, code, heap), integer(0)
         for size in range(code[question + of.SIZES], code[question + of.SIZES_END], 3):
             one, two = heap[signs + code[size + 1]], heap[key + code[size + 1]]
@@ -63,7 +63,7 @@ def still_best(question: int, code: Integers, heap: Integers) -> int:
             return of.UNDECIDED
         if new > score:
             g, score = integer(other), new
-    heap[asked + of.SCORE] = score
+    heap[result + of.SCORE] = score
     return int(g)
 
 
@@ -73,10 +73,10 @@ def best_of_kinds(question: int, code: Integers, heap: Integers) -> tuple[int, i
     index, signs, room = code[question + of.INDEX], code[question + of.SIGNS], code[of.ROOM]
     store, width = code[index + of.GROUPED], code[index + of.WIDTH]
     best, score, others = integer(of.UNDECIDED), integer(WORST), integer(WORST)
-    asked = code[question + of.ASKED]
-    guess, bounds = heap[asked + of.GROUP] + 1, asked + of.FOUND_SIZE + width
+    result = code[question + of.ASKED]
+    guess, bounds = heap[result + of.GROUP] + 1, result + of.FOUND_SIZE + width
     know_bounds(question, code, heap)
-    for t in range(heap[asked + of.BOUNDED]):
+    for t in range(heap[result + of.BOUNDED]):
         kind, most, step = code[index + of.KIND] + t * width, heap[bounds + 2 * t], heap[bounds + 2 * t + 1]
         if most < score:
             others = max(others, most)
@@ -118,23 +118,23 @@ def bound(question: int, kind: int, code: Integers, heap: Integers) -> tuple[int
     for size in range(code[question + of.SIZES], code[question + of.SIZES_END], 3):
         inside = heap[kind + code[size + 1]] & code[size + 2]
         if inside:
-            asked = kind_of(heap[signs + code[size + 1]]) & inside
-            most += code[size] * how_many(asked)
-            step = min(step, 2 * code[size]) if asked == inside else integer(0)
+            common = kind_of(heap[signs + code[size + 1]]) & inside
+            most += code[size] * how_many(common)
+            step = min(step, 2 * code[size]) if common == inside else integer(0)
     return most, step
 
 
 @kernel
 def scaled_query(question: int, code: Integers, heap: Integers) -> tuple[int, bool]:
     """Scale a query to integers; the position's coefficient on the same scale, and whether an overflow occurred."""
-    index, query, asks = code[question + of.INDEX], code[question + of.QUERY], code[question + of.ASKS]
+    index, query, factors = code[question + of.INDEX], code[question + of.QUERY], code[question + of.ASKS]
     overs, common = code[of.ROOM], integer(1)
     count = (code[index + of.PARTS_END] - code[index + of.PARTS]) // 3
     for m in range(count):
-        n, d = code[asks + 4 * m + 3], integer(1)
-        if code[asks + 4 * m + 2]:
-            n, d = number_at(heap, code[asks + 4 * m], code[asks + 4 * m + 1])
-            n, d, bad = times(code[asks + 4 * m + 2], 1, n, d)
+        n, d = code[factors + 4 * m + 3], integer(1)
+        if code[factors + 4 * m + 2]:
+            n, d = number_at(heap, code[factors + 4 * m], code[factors + 4 * m + 1])
+            n, d, bad = times(code[factors + 4 * m + 2], 1, n, d)
             if bad:
                 return 0, True
         heap[query + m], heap[overs + m] = n, d

@@ -35,7 +35,7 @@ class Block:
 
 def blocks_of(program: Program) -> list[Block]:
     """The blocks of a program, stage by stage."""
-    kept = _needed(program)
+    kept = _needed_rows(program)
     maker = {row.to: row for row in kept}
     part = {row.to: row.to for row in kept}
 
@@ -59,7 +59,7 @@ def blocks_of(program: Program) -> list[Block]:
     return _joined(program, parts)
 
 
-def _needed(program: Program) -> list[Row]:
+def _needed_rows(program: Program) -> list[Row]:
     """The rows that the output depends on, and constant units, whose values may be requested too."""
     needed = {*program.logits, *(row.to for row in program.rows if not row.sum.terms)}
     for lookup in program.lookups:

@@ -24,16 +24,16 @@ def advance_tables(
     heap: Integers,
 ) -> None:
     """Read or append tokens, position after position, until the limit or a status that the engine has to handle."""
-    i, known, base, found = info[status.AT], info[status.KNOWN], info[status.BASE], status.RUNNING
+    i, known, base, outcome = info[status.AT], info[status.KNOWN], info[status.BASE], status.RUNNING
     answer = code[of.ANSWER]
     while i < limit:
-        found = computed(i, int(tokens[i - base]), i >= first_answer, code, heap)
-        if found != status.RUNNING:
+        outcome = computed(i, int(tokens[i - base]), i >= first_answer, code, heap)
+        if outcome != status.RUNNING:
             break
         if i >= first_answer:
             out = heap[code[answer + of.WORD]]
             if out < 0:
-                found = status.TIE if out == TIED else status.TOO_LARGE
+                outcome = status.TIE if out == TIED else status.TOO_LARGE
                 worked_out(answer, code, heap)
                 break
             if i + 1 < known:
@@ -42,22 +42,22 @@ def advance_tables(
                 after = follow[out]
                 info[status.SAID] = out
                 if after < 0:
-                    found = status.STOPPED if after == -1 else status.STRANGER
+                    outcome = status.STOPPED if after == -1 else status.STRANGER
                     break
                 tokens[i + 1 - base] = after
                 known = i + 2
         i += 1
-    info[status.AT], info[status.KNOWN], info[status.STATUS] = i, known, found
+    info[status.AT], info[status.KNOWN], info[status.STATUS] = i, known, outcome
 
 
 @kernel
 def computed(i: int, token: int, answered: bool, code: Integers, heap: Integers) -> int:
     """Compute a position, with or without its output; returns a status."""
-    found = status.RUNNING
+    outcome = status.RUNNING
     if i > 0:  # the words of the previous position are still there
-        found = work_through(code[of.PAST], code[of.PAST_END], i - 1, code, heap)
-    if found != status.RUNNING:
-        return found
+        outcome = work_through(code[of.PAST], code[of.PAST_END], i - 1, code, heap)
+    if outcome != status.RUNNING:
+        return outcome
     count = code[of.TOKEN_WORDS]
     for k in range(count):
         heap[k] = code[code[of.TOKENS] + token * count + k]
@@ -71,22 +71,22 @@ def computed(i: int, token: int, answered: bool, code: Integers, heap: Integers)
 def work_through(first: int, end: int, i: int, code: Integers, heap: Integers) -> int:
     """Execute a list of operations for position i; returns a status."""
     for k in range(first, end, 2):
-        what, record, found = code[k], code[k + 1], status.RUNNING
-        if what == of.BLOCK:
-            found = recall(record, code, heap)
-        elif what == of.KEEP_KEY:
-            found = keep_key(record, i, code, heap)
-        elif what == of.ASK:
+        opcode, record, outcome = code[k], code[k + 1], status.RUNNING
+        if opcode == of.BLOCK:
+            outcome = recall(record, code, heap)
+        elif opcode == of.KEEP_KEY:
+            outcome = keep_key(record, i, code, heap)
+        elif opcode == of.ASK:
             ask(record, code, heap)
         else:
-            if what != of.FIND:
-                found = keep_value(record, i, code, heap)
-            if what != of.KEEP_VALUE and found == status.RUNNING:
-                found = retrieve(record, code, heap)
+            if opcode != of.FIND:
+                outcome = keep_value(record, i, code, heap)
+            if opcode != of.KEEP_VALUE and outcome == status.RUNNING:
+                outcome = retrieve(record, code, heap)
                 if code[of.EVERYTHING]:
                     write_down(record, code, heap)
-        if found != status.RUNNING:
-            return found
+        if outcome != status.RUNNING:
+            return outcome
     return status.RUNNING
 
 

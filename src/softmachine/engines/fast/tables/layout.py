@@ -232,36 +232,36 @@ class Layout:
         question, spots = self.program.questions[number], self.spots
         parts = self.program.indexes[question.index].places
         over, weights, biases = _scaled(question.sums)
-        asked = [next(iter(item.terms), None) for item in question.sums]
+        sources = [next(iter(item.terms), None) for item in question.sums]
         given = iter(weights)
-        sizes = [bias if place is None else next(given) for place, bias in zip(asked, biases, strict=True)]
-        asks = [
+        sizes = [bias if place is None else next(given) for place, bias in zip(sources, biases, strict=True)]
+        factors = [
             (0, 0, 0, size) if place is None else (*spots.of[place], size, 0)
-            for place, size in zip(asked, sizes, strict=True)
+            for place, size in zip(sources, sizes, strict=True)
         ]
         fits = sum(map(abs, (*weights, *biases))) < row.SMALL
-        narrow = not spots.any_wide([*parts, *(place for place in asked if place is not None)])
+        narrow = not spots.any_wide([*parts, *(place for place in sources if place is not None)])
         plain = fits and narrow and not question.time
         own, width = gathered(parts, spots.of)
-        pairs = [(place, own[part]) for part, place in zip(parts, asked, strict=True) if place is not None]
+        pairs = [(place, own[part]) for part, place in zip(parts, sources, strict=True) if place is not None]
         reader = self._reader(pairs, width, self._take(width)) if plain else (0, 0, 0)
         room = self._take(len(parts)), self._take(width), self._take(of.FOUND_SIZE + width + 2 * of.MOST_KINDS)
-        asking = [(own[part], place is None, size) for part, place, size in zip(parts, asked, sizes, strict=True)]
-        signs = self._signs(asking, width) if plain else (0, 0, 0)
-        what = (self._record(of.KEEP_KEY, question.index), plain, question.time * over)
-        return self._put((*reader, *what, self._listed(asks)[0], *room, *signs))
+        signed = [(own[part], place is None, size) for part, place, size in zip(parts, sources, sizes, strict=True)]
+        signs = self._signs(signed, width) if plain else (0, 0, 0)
+        head = (self._record(of.KEEP_KEY, question.index), plain, question.time * over)
+        return self._put((*reader, *head, self._listed(factors)[0], *room, *signs))
 
-    def _signs(self, asks: Iterable[tuple[Spot, bool, int]], width: int) -> tuple[int, int, int]:
+    def _signs(self, factors: Iterable[tuple[Spot, bool, int]], width: int) -> tuple[int, int, int]:
         """Encode the signs of a plain query: for each word, those of constants and which to invert; and the sizes."""
-        turned = [[0, 0] for _ in range(width)]
+        inverted = [[0, 0] for _ in range(width)]
         sizes: dict[tuple[int, int], int] = {}
-        for (word, shift), constant, size in asks:
+        for (word, shift), constant, size in factors:
             if constant:
-                turned[word][0] |= (0 if not size else 1 if size > 0 else 3) << shift
+                inverted[word][0] |= (0 if not size else 1 if size > 0 else 3) << shift
             elif size < 0:
-                turned[word][1] |= 1 << shift
+                inverted[word][1] |= 1 << shift
             sizes[abs(size), word] = sizes.get((abs(size), word), 0) | 1 << shift
-        return self._listed(turned)[0], *self._listed([(*size, mask) for size, mask in sizes.items()])
+        return self._listed(inverted)[0], *self._listed([(*size, mask) for size, mask in sizes.items()])
 
     def _lookup(self, number: int) -> int:
         lookup, spots = self.program.lookups[number], self.spots
@@ -273,8 +273,8 @@ class Layout:
         reader = self._reader(own.items(), width, self._take(width))
         ends = (*self._located(lookup.values, own), *self._located(lookup.found, spots.of))
         first = min((spots.of[place][0] for place in lookup.found), default=0)
-        asked = self._record(of.KEEP_KEY, lookup.index), self._record(of.ASK, lookup.question)
-        what = (*asked, choice, later, mean, *ends, first)
+        records = self._record(of.KEEP_KEY, lookup.index), self._record(of.ASK, lookup.question)
+        what = (*records, choice, later, mean, *ends, first)
         sums = self._take(of.STATE_SIZE)
         store = self._store(sums, 0, 2 * len(lookup.values), hashed=False)
         kept = self._values[number], self._take(1), store

@@ -91,9 +91,9 @@ def keep_value(lookup: int, i: int, code: Integers, heap: Integers) -> int:
         for k in range(width):
             unlike |= heap[at + 1 + k] ^ heap[last + k]
         if unlike != 0 or heap[at] != of.UNDECIDED:
-            found = add_value(lookup, g, at, code, heap)
-            if found != status.RUNNING:
-                return found
+            outcome = add_value(lookup, g, at, code, heap)
+            if outcome != status.RUNNING:
+                return outcome
     heap[done] = i + 1
     return status.RUNNING
 

@@ -38,19 +38,19 @@ class TableMemory:
         self.heap: Integers = np.zeros(self.layout.heap + FREE_AT_FIRST, dtype=np.int64)
         self.heap[list(self.layout.at_first)] = list(self.layout.at_first.values())
         self.heap[self._free : self._free + 2] = self.layout.heap, self.heap.size
-        self._stores = self._all(self.layout.indexes, of.GROUPED)
+        self._stores = self._fields(self.layout.indexes, of.GROUPED)
         groups = self.layout.code[self._stores + of.STATE]
-        sums = self.layout.code[self._all(self.layout.lookups, of.SUMMED) + of.STATE]
-        asked = self._all(self.layout.questions, of.ASKED)
-        done = self._all(self.layout.lookups, of.DONE)
+        sums = self.layout.code[self._fields(self.layout.lookups, of.SUMMED) + of.STATE]
+        results = self._fields(self.layout.questions, of.ASKED)
+        done = self._fields(self.layout.lookups, of.DONE)
         grouped = [groups + column for column in of.GROUPS_AT_FIRST]
-        self._zeros = np.concatenate([*grouped, sums + of.USED, done, asked + of.BOUNDED])
+        self._zeros = np.concatenate([*grouped, sums + of.USED, done, results + of.BOUNDED])
         """Addresses that are 0 when a run begins."""
-        self._undecided = asked + of.GROUP
+        self._undecided = results + of.GROUP
         """Addresses that are `UNDECIDED` when a run begins."""
         self.forget()
 
-    def _all(self, records: Iterable[int], column: int) -> Integers:
+    def _fields(self, records: Iterable[int], column: int) -> Integers:
         """The same field of several records."""
         return self.layout.code[np.array([record + column for record in records], dtype=np.int64)]
 

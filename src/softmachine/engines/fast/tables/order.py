@@ -30,18 +30,20 @@ class Order:
 
 def order_of(program: Program, blocks: Sequence[Block]) -> Order:
     """The schedule of a program, stage by stage."""
-    needed = _needed_later(program, blocks)
+    needed = _registers_needed_later(program, blocks)
     blocks_needed = [not needed.isdisjoint(row.to for row in block.rows) for block in blocks]
     finds_needed = [not needed.isdisjoint(lookup.found) for lookup in program.lookups]
     past: dict[Op, None] = {}  # an ordered set
     for number, lookup in enumerate(program.lookups):
         if not program.indexes[lookup.index].causal:
             past |= {(of.KEEP_KEY, lookup.index): None, (of.KEEP_VALUE, number): None}
-    answered = _in_order(program, blocks, [True] * len(blocks), [True] * len(program.lookups))
-    return Order(answered, _in_order(program, blocks, blocks_needed, finds_needed), list(past))
+    answered = _list_operations(program, blocks, [True] * len(blocks), [True] * len(program.lookups))
+    return Order(answered, _list_operations(program, blocks, blocks_needed, finds_needed), list(past))
 
 
-def _in_order(program: Program, blocks: Sequence[Block], recalls: Sequence[bool], finds: Sequence[bool]) -> list[Op]:
+def _list_operations(
+    program: Program, blocks: Sequence[Block], recalls: Sequence[bool], finds: Sequence[bool]
+) -> list[Op]:
     """The operations that evaluate the selected blocks and lookups."""
     ops: dict[Op, None] = {}  # an ordered set
     for stage in range(1 + max(block.stage for block in blocks)):
@@ -56,7 +58,7 @@ def _in_order(program: Program, blocks: Sequence[Block], recalls: Sequence[bool]
     return list(ops)
 
 
-def _needed_later(program: Program, blocks: Sequence[Block]) -> set[int]:
+def _registers_needed_later(program: Program, blocks: Sequence[Block]) -> set[int]:
     """The registers that keys and values depend on."""
     needed = {place for lookup in program.lookups for place in lookup.values}
     needed |= {place for index in program.indexes for place in index.places}

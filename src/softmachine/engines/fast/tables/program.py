@@ -258,7 +258,7 @@ class _Builder:
         known: dict[tuple[int, int, int], Sum] = {}
         added: list[list[tuple[Fraction, Sum]]] = [[] for _ in self.stream]
         for number, coordinate, weight in self.transformer.position_embedding.entries():
-            terms, constant = _plain(self.transformer.features[number])
+            terms, constant = _expand_feature(self.transformer.features[number])
             added[coordinate].append((weight * constant, Sum(bias=ONE)))
             for factor, item in terms:
                 if item not in known:
@@ -295,16 +295,18 @@ class _Builder:
         """Translate a head; returns the value of each component it retrieves."""
         if head.bias not in (None, Distance()):
             raise Declined(f"head {head.name!r} has the bias {head.bias}, which the fast engine does not support")
-        asks = head.query
-        matter = [c for c, keys in enumerate(head.key.weight.rows) if keys and (asks.weight.rows[c] or asks.bias[c])]
-        if len(matter) > MOST_PARTS:
-            raise Declined(f"head {head.name!r} has keys of {len(matter):,} components")
+        query = head.query
+        components = [
+            c for c, keys in enumerate(head.key.weight.rows) if keys and (query.weight.rows[c] or query.bias[c])
+        ]
+        if len(components) > MOST_PARTS:
+            raise Declined(f"head {head.name!r} has keys of {len(components):,} components")
         time = 0 if head.bias is None else -1
-        if not head.weighting.hard and (matter or time):
+        if not head.weighting.hard and (components or time):
             raise Declined(
                 f"head {head.name!r} is a softmax, and the model is too large to prove it equivalent to hard attention"
             )
-        index, question = self.question(head, matter, time)
+        index, question = self.question(head, components, time)
         used = sorted({c for entries in head.output.rows for c, _ in entries})
         sums = self.affine(head.value)
         lookup = self.lookups.setdefault((self.stage, index, question, head.weighting.choice), {})
@@ -318,14 +320,14 @@ class _Builder:
         self.heads.append(TableHead(head, label, index, found))
         return {c: Sum({place: ONE}) for c, place in found.items()}
 
-    def question(self, head: Head, matter: Sequence[int], time: int) -> tuple[int, int]:
+    def question(self, head: Head, components: Sequence[int], time: int) -> tuple[int, int]:
         """The number of a head's index, and of its query."""
-        asks, keys = self.affine(head.query), self.affine(head.key)
+        queries, keys = self.affine(head.query), self.affine(head.key)
         parts: dict[int, list[tuple[Fraction, Sum]]] = {}
-        for ask, key in [(asks[c], keys[c]) for c in matter if keys[c].terms]:
+        for query, key in [(queries[c], keys[c]) for c in components if keys[c].terms]:
             free = Sum(key.terms)
             place, factor = next(iter(free.terms.items())) if len(free.terms) == 1 else (self.plain(free), ONE)
-            parts.setdefault(place, []).append((factor, ask))
+            parts.setdefault(place, []).append((factor, query))
         places = tuple(sorted(parts))
         sums = [self.simple_asked(Sum.of(parts[place])) for place in places]
         causal = head.mask is Mask.CAUSAL
@@ -338,13 +340,13 @@ class _Builder:
 ONE = Fraction(1)
 
 
-def _plain(item: Feature) -> tuple[list[tuple[Fraction, tuple[int, int, int]]], Fraction]:
+def _expand_feature(item: Feature) -> tuple[list[tuple[Fraction, tuple[int, int, int]]], Fraction]:
     """A feature as a linear combination of those the kernel supports, and a constant."""
     terms, constant = item.expansion
-    return [(factor, _known(plain)) for factor, plain in terms], constant
+    return [(factor, _feature_code(plain)) for factor, plain in terms], constant
 
 
-def _known(item: Feature) -> tuple[int, int, int]:
+def _feature_code(item: Feature) -> tuple[int, int, int]:
     """The kernel's code of a feature, and its parameters."""
     match item:
         case Monomial() if item in _MONOMIALS:

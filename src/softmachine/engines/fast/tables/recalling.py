@@ -43,9 +43,9 @@ def recall(block: int, code: Integers, heap: Integers) -> int:
 @kernel
 def learn(block: int, missing: int, code: Integers, heap: Integers) -> int:
     """Compute a block and store its result in the memo table; returns a status."""
-    found, store = worked_out(block, code, heap), code[block + of.TABLE]
-    if found != status.RUNNING:
-        return found
+    outcome, store = worked_out(block, code, heap), code[block + of.TABLE]
+    if outcome != status.RUNNING:
+        return outcome
     number = insert(store, missing, code[block + of.LAST], code, heap)
     if number < 0:
         return status.FULL
@@ -59,11 +59,11 @@ def learn(block: int, missing: int, code: Integers, heap: Integers) -> int:
 @kernel
 def worked_out(block: int, code: Integers, heap: Integers) -> int:
     """Compute a block; returns a status."""
-    found = catch_up(block, code, heap) if code[block + of.KEEPS] else compute(block, code, heap)
+    outcome = catch_up(block, code, heap) if code[block + of.KEEPS] else compute(block, code, heap)
     if code[block + of.ANSWERS]:
-        heap[code[block + of.WORD]] = TOO_LARGE if found == status.TOO_LARGE else largest_logit(code, heap)
+        heap[code[block + of.WORD]] = TOO_LARGE if outcome == status.TOO_LARGE else largest_logit(code, heap)
         return status.RUNNING
-    return found
+    return outcome
 
 
 @kernel
