@@ -16,6 +16,7 @@ from softmachine.engines.fast import status
 from softmachine.engines.fast.analysis.flow import Flow, require_causal, unfold
 from softmachine.engines.fast.analysis.grids import HORIZON, Declined
 from softmachine.engines.fast.analysis.plans import Compared
+from softmachine.engines.fast.codegen.assembling import with_former_names
 from softmachine.engines.fast.codegen.emitted import Emitted, TooLong, emit
 from softmachine.engines.fast.growth import require_memory
 from softmachine.engines.fast.indexes.memory import Memory
@@ -66,8 +67,8 @@ class FastEngine:
         self.uneven: frozenset[str] = frozenset()
         self._recording: dict[tuple[int, ...], tuple[Emitted, Callable[..., None]]] = {}
         self.code: Emitted | Interpreted = self._generate(tables)
-        self.identity = self.digest
-        """A hash of the model. Unlike :attr:`digest` it does not change when a run switches to a more general plan."""
+        self.identities = self.digests
+        """Hashes of the model. Unlike :attr:`digests` they do not change when a run switches to a more general plan."""
 
     def _generate(self, tables: bool | None) -> Emitted | Interpreted:
         if tables or (tables is None and is_large(self.transformer)):
@@ -140,11 +141,15 @@ class FastEngine:
             self.__dict__.pop("advance", None)
 
     @property
-    def digest(self) -> str:
-        """A hash of everything that determines how the engine runs this model."""
-        code, transformer = self.code, self.transformer
-        digest = hashlib.sha256(f"{code.stored_text}\0{transformer.vocabulary}\0{transformer.outputs}".encode())
-        for array in code.data:
+    def digests(self) -> tuple[str, str]:
+        """Hashes of everything that determines how the engine runs this model: with present and former head names."""
+        text = self.code.stored_text
+        return self._digest(text), self._digest(with_former_names(text))
+
+    def _digest(self, text: str) -> str:
+        transformer = self.transformer
+        digest = hashlib.sha256(f"{text}\0{transformer.vocabulary}\0{transformer.outputs}".encode())
+        for array in self.code.data:
             digest.update(array.tobytes())
         return digest.hexdigest()
 

@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from softmachine.engines.fast import status
+from softmachine.engines.fast.codegen.assembling import former_name
 from softmachine.engines.fast.codegen.emitted import Emitted
 from softmachine.engines.fast.growth import require_memory
 from softmachine.engines.fast.indexes.memory import Memory
@@ -66,7 +67,7 @@ def require_free(path: Path, run: FastPass | SegmentedPass | None = None, steps:
         )
     if run is None:
         return
-    same = not {header.get("weights"), header.get("model")}.isdisjoint((run.engine.identity, run.engine.digest))
+    same = not {header.get("weights"), header.get("model")}.isdisjoint((*run.engine.identities, *run.engine.digests))
     if not same or header.get("input", _prompt_hash(run)) != _prompt_hash(run):
         what = "on another input" if same else "of another model"
         raise UsageError(f"{path} is the checkpoint of a run {what}", hint="choose another name")
@@ -120,9 +121,9 @@ def save(run: FastPass | SegmentedPass, path: Path, steps: int = 0, context: int
     ):
         return  # the file contains this run and more of it
     less = {"general": run.engine.general, "uneven": run.engine.uneven}
-    common = {"model": run.engine.digest, "steps": str(steps)} | ({"context": str(context)} if context else {})
+    common = {"model": run.engine.digests[0], "steps": str(steps)} | ({"context": str(context)} if context else {})
     common |= {what: json.dumps(sorted(names)) for what, names in less.items()}
-    common |= {"weights": run.engine.identity, "input": _prompt_hash(run)}
+    common |= {"weights": run.engine.identities[0], "input": _prompt_hash(run)}
     if isinstance(run, SegmentedPass):  # the current segment is read again, so its tokens suffice
         arrays, own = _compress("said", run.lasting()), {"format": SEGMENTS_FORMAT, "prompt": _prompt_hash(run)}
     else:
@@ -248,7 +249,7 @@ def _restore(run: FastPass | SegmentedPass, header: dict[str, str], arrays: Arra
         raise _RefusedError("is damaged, or was not written by softmachine")
     run.engine.assume_less(*(_heads(run.engine, header.get(what, "[]")) for what in ("general", "uneven")))
     segmented = isinstance(run, SegmentedPass)
-    if segmented != (header["format"] == SEGMENTS_FORMAT) or header.get("model") != run.engine.digest:
+    if segmented != (header["format"] == SEGMENTS_FORMAT) or header.get("model") not in run.engine.digests:
         before = _header_number(header, "context")
         if context and before not in (0, context):
             raise _RefusedError(
@@ -300,9 +301,10 @@ def _heads(engine: FastEngine, names: str) -> frozenset[str]:
         found = json.loads(names)
     except ValueError:
         found = []
-    known = {plan.head.name for plan in engine.code.plans} if isinstance(engine.code, Emitted) else set()
+    plans = engine.code.plans if isinstance(engine.code, Emitted) else ()
+    known = {name: plan.head.name for plan in plans for name in (former_name(plan.head.name), plan.head.name)}
     fits = isinstance(found, list) and all(isinstance(name, str) and name in known for name in found)
-    return frozenset(found if fits else ())
+    return frozenset(map(known.__getitem__, found) if fits else ())
 
 
 def _is_plausible(memory: Memory, count: int, info: NDArray[np.int64], scalars: NDArray[np.int64]) -> bool:
