@@ -39,7 +39,7 @@ from softmachine.transformer.features import (
     Residue,
     ceil_log2,
 )
-from softmachine.transformer.saved_features import FEATURES, from_json, to_json
+from softmachine.transformer.saved_features import FEATURES, from_json, saved_name, to_json
 from softmachine.transformer.wired_features import NO_ADDRESS, AddressBit, AddressVector, InBlocks, Shifted, Table
 
 HALF = Fraction(1, 2)
@@ -103,6 +103,11 @@ KNOWN = (*FEATURES, *(item for theorem in all_theorems() for item in theorem.fea
 def test_there_is_a_feature_of_every_class() -> None:
     relations = {Distance, InRelation}
     assert {type(item) for item in OURS} | relations == set(KNOWN)
+
+
+def test_saved_names_are_written_out_and_differ() -> None:
+    assert all("saved_name" in vars(kind) for kind in KNOWN)
+    assert len({saved_name(kind) for kind in KNOWN}) == len(set(KNOWN))
 
 
 @pytest.mark.parametrize(("item", "name"), NAMED, ids=lambda item: None)

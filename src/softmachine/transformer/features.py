@@ -3,7 +3,8 @@
 A feature is an immutable value with exact evaluation, mathematical notation, equality, and serialisation by its fields
 (:mod:`.saved_features`). Positions count from 0. ``n`` is the length of the input, which is available only in encoders.
 To add a feature, derive a frozen dataclass from :class:`Feature` and list it in the ``features`` of the theorem that
-uses it; no registration is needed.
+uses it; no registration is needed. Its class attribute ``saved_name``, by default the name of the class, identifies it
+in saved models.
 """
 
 from __future__ import annotations
@@ -121,6 +122,7 @@ class Relation(ABC):
 class Constant(Feature):
     """A constant: a scale that fixed-point arithmetic may have to round."""
 
+    saved_name: ClassVar[str] = "Constant"
     number: int
 
     @property
@@ -150,6 +152,7 @@ class Monomial(Feature):
         rest: The exponent of n-i+1, the number of remaining positions.
     """
 
+    saved_name: ClassVar[str] = "Monomial"
     factor: Fraction = Fraction(1)
     i: int = 0
     next: int = 0
@@ -268,6 +271,7 @@ HALF_INVERSE = Fraction(1, 2) / NEXT
 class Predecessor(Feature):
     """(i-1)/(i+1), and 0 at position 0."""
 
+    saved_name: ClassVar[str] = "Predecessor"
     name: ClassVar[str] = "(i-1)/(i+1)"
 
     def value(self, i: int, n: int) -> Fraction:
@@ -282,6 +286,7 @@ class Predecessor(Feature):
 class Alternating(Feature):
     """(-1)^i."""
 
+    saved_name: ClassVar[str] = "Alternating"
     name: ClassVar[str] = "(-1)^i"
 
     def value(self, i: int, n: int) -> int:
@@ -305,6 +310,7 @@ class Bit(Feature):
         offset: The summand.
     """
 
+    saved_name: ClassVar[str] = "Bit"
     k: int
     signed: bool = False
     cells: int = 0
@@ -340,6 +346,7 @@ class Bit(Feature):
 class Residue(Feature):
     """Whether i ≡ r mod m."""
 
+    saved_name: ClassVar[str] = "Residue"
     modulus: int
     remainder: int
 
@@ -357,6 +364,7 @@ class Residue(Feature):
 class Prime(Feature):
     """Whether i is prime."""
 
+    saved_name: ClassVar[str] = "Prime"
     name: ClassVar[str] = "prime"
 
     def value(self, i: int, n: int) -> int:
@@ -369,6 +377,7 @@ class Prime(Feature):
 class PowerOfTwo(Feature):
     """Whether i is a power of two."""
 
+    saved_name: ClassVar[str] = "PowerOfTwo"
     name: ClassVar[str] = "power of two"
 
     def value(self, i: int, n: int) -> int:
@@ -381,6 +390,7 @@ class PowerOfTwo(Feature):
 class Last(Feature):
     """Whether i = n."""
 
+    saved_name: ClassVar[str] = "Last"
     name: ClassVar[str] = "last"
 
     def value(self, i: int, n: int) -> int:
@@ -398,6 +408,7 @@ class Logarithm(Feature):
         of_length: Whether it is the logarithm of n.
     """
 
+    saved_name: ClassVar[str] = "Logarithm"
     factor: int = 1
     of_length: bool = False
 
@@ -424,6 +435,7 @@ class Logarithm(Feature):
 class Distance(Relation):
     """Distance from the key to the query, i - j."""
 
+    saved_name: ClassVar[str] = "Distance"
     name: ClassVar[str] = "distance"
 
     def value(self, key: int, query: int) -> int:

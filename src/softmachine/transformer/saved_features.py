@@ -1,4 +1,8 @@
-"""JSON form of features and relations: the name of the class and its fields; only known classes are loaded."""
+"""JSON form of features and relations: the saved name of the class and its fields; only known classes are loaded.
+
+Saved names are written out in the classes (``saved_name``) and never change, so that a class can be renamed without
+breaking saved models. The names of the fields are those of the dataclass: renaming one does break saved models.
+"""
 
 from __future__ import annotations
 
@@ -34,9 +38,14 @@ FEATURES: tuple[type[Feature | Relation], ...] = (
 Json: TypeAlias = "int | str | bool | list[Json] | dict[str, Json]"
 
 
+def saved_name(kind: type[Feature | Relation]) -> str:
+    """The name of a class in saved models: its own ``saved_name``, not an inherited one; else the name of the class."""
+    return str(vars(kind).get("saved_name", kind.__name__))
+
+
 def to_json(item: Feature | Relation) -> dict[str, Json]:
-    """Convert a feature or relation to JSON data: the name of its class, and its fields."""
-    return {"is": type(item).__name__, **{part.name: _encoded(getattr(item, part.name)) for part in fields(item)}}
+    """Convert a feature or relation to JSON data: the saved name of its class, and its fields."""
+    return {"is": saved_name(type(item)), **{part.name: _encoded(getattr(item, part.name)) for part in fields(item)}}
 
 
 def from_json(data: object, known: Iterable[type[Feature | Relation]]) -> Feature | Relation:
@@ -48,12 +57,12 @@ def from_json(data: object, known: Iterable[type[Feature | Relation]]) -> Featur
     if not isinstance(data, Mapping) or not isinstance(data.get("is"), str):
         raise TypeError(f"{data!r} is not a feature")
     known = tuple(known)
-    made = next((item for item in known if item.__name__ == data["is"]), None)
+    made = next((item for item in known if saved_name(item) == data["is"]), None)
     if made is None:
         raise ValueError(f"unknown feature {data['is']!r}")
     types = get_type_hints(made)
     if data.keys() - {"is"} != {part.name for part in fields(made)}:
-        raise ValueError(f"the parameters of a {made.__name__} are not {', '.join(data.keys() - {'is'})}")
+        raise ValueError(f"the parameters of a {data['is']} are not {', '.join(data.keys() - {'is'})}")
     return made(**{part.name: _decoded(data[part.name], types[part.name], known) for part in fields(made)})
 
 

@@ -18,6 +18,7 @@ from softmachine.transformer.features import Feature
 class Table(Feature):
     """A table with one number per position; 0 beyond."""
 
+    saved_name: ClassVar[str] = "Table"
     title: str
     values: tuple[Fraction, ...]
 
@@ -51,6 +52,7 @@ FINEST = 10_000
 class AddressBit(Feature):
     """Bit k of the address in a table, as ±1; 0 where there is none."""
 
+    saved_name: ClassVar[str] = "AddressBit"
     title: str
     k: int
     addresses: tuple[int, ...]
@@ -73,6 +75,7 @@ class AddressVector(Feature):
     μ(k) = (√(1/k), √(1 - 1/k)): different addresses have different directions.
     """
 
+    saved_name: ClassVar[str] = "AddressVector"
     title: str
     component: int
     bits: int
@@ -132,6 +135,7 @@ class Somewhere(Feature):
 class Shifted(Somewhere):
     """A feature of i - offset; 0 before the offset."""
 
+    saved_name: ClassVar[str] = "Shifted"
     offset: int
     of: Feature
 
@@ -158,6 +162,7 @@ class InBlocks(Shifted):
         blocks: The number of blocks.
     """
 
+    saved_name: ClassVar[str] = "InBlocks"
     block: int
     blocks: int
 

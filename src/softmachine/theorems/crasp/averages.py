@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import ClassVar
 
 from softmachine.ir import Signal, attend, constant, stack
 from softmachine.languages.crasp import Comparison, Count, counted
@@ -26,6 +27,8 @@ HALF = Fraction(1, 2)
 @dataclass(frozen=True)
 class InRelation(PositionRelation):
     """The indicator [[R]]: 1 where the key is in the query's row of the relative relation R, else 0."""
+
+    saved_name: ClassVar[str] = "InRelation"
 
     @property
     def name(self) -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import ClassVar
 
 from softmachine.ir import Signal, position
 from softmachine.ir.kinds import BIT
@@ -21,6 +22,7 @@ from softmachine.transformer.wired_features import Somewhere, Table
 class AtLetters(Somewhere):
     """A position feature, set to 0 at the start token."""
 
+    saved_name: ClassVar[str] = "AtLetters"
     of: Feature
 
     @property

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import ClassVar
 
 from softmachine.ir import Signal, attend, constant, named, position, stack
 from softmachine.ir.gadgets import select
@@ -28,6 +29,8 @@ SHARPNESS = 6
 @dataclass(frozen=True)
 class ShareAfterStart(Feature):
     """The position feature 1/(n+1), and 0 at the start token."""
+
+    saved_name: ClassVar[str] = "ShareAfterStart"
 
     @property
     def name(self) -> str:

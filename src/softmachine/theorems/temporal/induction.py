@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Protocol
+from typing import ClassVar, Protocol
 
 from softmachine.ir import Program, Signal, constant, position, recogniser
 from softmachine.ir.gadgets import all_of, any_of, rounded
@@ -23,6 +23,7 @@ from softmachine.transformer.features import Feature
 class PositionPredicate(Feature):
     """1 where a unary predicate of the logic holds of the position, else 0."""
 
+    saved_name: ClassVar[str] = "PositionPredicate"
     predicate: str
     parameters: tuple[int, ...] = ()
 
