@@ -72,7 +72,7 @@ def nested(program: Program) -> bool:
 
 
 def tokens_of(program: Program, word: tuple[str, ...], most: int) -> list[str]:
-    """The chain of thought by the reference evaluator; a stuck run ends with a token that says so."""
+    """The chain of thought by the reference evaluator; a stuck run ends with the token for "stuck"."""
     found: list[str] = []
     try:
         found.extend(islice(generate(program, word), most))
