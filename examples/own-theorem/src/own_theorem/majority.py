@@ -23,7 +23,7 @@ LANGUAGE = FormalLanguage("majority", ("a", "b"), lambda word: word.count("a") >
 
 def signals(codec: RecogniserCodec) -> Program:
     """The proof."""
-        # Step 1. The token: +1, -1, or the start.
+    # Step 1. The token: +1, -1, or the start.
     balance = token("balance", {codec.start: (0,), "a": (1,), "b": (-1,)})
     start = token("start", {codec.start: (1,), "a": (0,), "b": (0,)})
 
@@ -39,14 +39,14 @@ MAJORITY = Theorem(
     name="majority",
     statement="more a's than b's, by uniform attention",
     reference="folklore; see Proposition 2.1 of Softmax Transformers are Turing-Complete",
-        needs="no position features; independent of the input length",
+    needs="no position features; independent of the input length",
     cost="1 layer, 1 head, 1 unit, width 5",
     source=LANGUAGE,
     attentions=("hard",),
     codec=lambda language, _: RecogniserCodec(language),
     signals=lambda codec, _: signals(codec),
     steps=(
-                "The token gives the balance: +1 for a, -1 for b, 0 for the start token.",
+        "The token gives the balance: +1 for a, -1 for b, 0 for the start token.",
         "Uniform attention averages it over the past, and also a bit that is 1 at the start token.",
         "The mean of the balance exceeds half the mean of the bit exactly if there are more a's.",
     ),
