@@ -193,9 +193,7 @@ def main() -> int:
     if browser:
         found += check_in_browser(site, browser)
     pages = len([*site.rglob("*.html")])
-    widths = (
-        f"checked in {Path(browser).name} at {WIDTHS}" if browser else "no browser found: widths are NOT checked"
-    )
+    widths = f"checked in {Path(browser).name} at {WIDTHS}" if browser else "no browser found: widths are NOT checked"
     print("\n".join([*found, f"{pages} pages, {len(found)} problems; {widths}"]))
     return bool(found)
 

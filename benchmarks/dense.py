@@ -85,7 +85,7 @@ def soft_decoding(model: Model, word: str, steps: int) -> tuple[float, list[str]
     began = time.process_time()
     if isinstance(codec, SegmentedCodec):
         marks = codec.stops, codec.segment_begins, codec.segment_ends
-        tokens = [said.token for said in islice(decode_segments(engine, prompt, *marks), steps)]
+        tokens = [emitted.token for emitted in islice(decode_segments(engine, prompt, *marks), steps)]
     else:
         tokens = list(islice(decoding.decode(engine, prompt, codec.stops), steps))
     return time.process_time() - began, tokens

@@ -1,7 +1,7 @@
 """Memory and speed of long runs by the number of steps, for runs of many steps and for long tapes.
 
-Run with ``python benchmarks/long_runs.py [STEPS]``, by default up to 10^8 steps; 1000000000 takes several minutes. Every
-run has its own process. Seconds are those of one core. Compare ratios: memory per token, and the time per token
+Run with ``python benchmarks/long_runs.py [STEPS]``, by default up to 10^8 steps; 1000000000 takes several minutes.
+Every run has its own process. Seconds are those of one core. Compare ratios: memory per token, and the time per token
 relative to the shortest run.
 """
 

@@ -40,16 +40,16 @@ def answers(model: Model, word: str, first: int) -> tuple[float, Sequence[str]]:
 
 
 def row(name: str, model: Model, word: str, *, both: bool) -> list[str]:
-    """Return the row of a model: positions, the seconds of both methods, the ratio, and the peak memory of the process."""
-    quick, said = answers(model, word, 128)
+    """Return the row of a model: positions, the seconds of both methods, their ratio, and the peak memory."""
+    quick, outputs = answers(model, word, 128)
     plain = "", ""
     if both:
         seconds, expected = answers(model, word, NEVER)
-        if tuple(said) != tuple(expected):
+        if tuple(outputs) != tuple(expected):
             raise SystemExit(f"{name}: the answers differ")
         plain = f"{seconds:.2f}", f"{seconds / quick:.1f}"
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
-    return [name, f"{len(said):,}", f"{quick:.2f}", *plain, f"{peak:,} MB"]
+    return [name, f"{len(outputs):,}", f"{quick:.2f}", *plain, f"{peak:,} MB"]
 
 
 def multiplied(bits: int) -> tuple[Circuit, Model, str]:
@@ -74,15 +74,15 @@ def gates() -> Table:
     first = None
     for bits in (14, 30):
         source, model, word = multiplied(bits)
-        quick, said = answers(model, word, 128)
+        quick, outputs = answers(model, word, 128)
         with patch.multiple(everywhere, MOST_NEAR=0, QUERIES=48):
             plain, expected = answers(model, word, 128)
-        if tuple(said) != tuple(expected):
+        if tuple(outputs) != tuple(expected):
             raise SystemExit(f"{source}: the answers differ")
         first = first or quick
         times = f"{quick:.2f}", f"{quick / first:.1f}", f"{plain:.2f}", f"{plain / quick:.1f}"
         peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
-        table.add_row(f"{len(source.gates):,}", f"{len(said):,}", *times, f"{peak:,} MB")
+        table.add_row(f"{len(source.gates):,}", f"{len(outputs):,}", *times, f"{peak:,} MB")
     return table
 
 

@@ -1,7 +1,7 @@
 """Speed of every Turing machine of the zoo on the fast engine, on an input with a long run.
 
-Run with ``python benchmarks/machines.py [OTHER_SRC] [MACHINE…]``. Seconds are those of one core. Each machine is measured
-in its own process, together with the compiled interpreter; the tokens are compared. OTHER_SRC is the ``src``
+Run with ``python benchmarks/machines.py [OTHER_SRC] [MACHINE…]``. Seconds are those of one core. Each machine is
+measured in its own process, together with the compiled interpreter; the tokens are compared. OTHER_SRC is the ``src``
 folder of another checkout, which is measured alternately; compare the ratio.
 
 The first tokens of a run fill tables and are therefore reported separately: "5,000" is the speed of the first 5,000,
@@ -104,16 +104,16 @@ def measured(name: str) -> dict[str, float]:
         }
         for part, action in work.items():
             best[part] = min(best.get(part, float("inf")), seconds(action))
-    said = list(run.said_since(most))
-    assert said == list(codec.expected(word, STEPS)), f"{name} differs from the interpreter"
+    tokens = list(run.said_since(most))
+    assert tokens == list(codec.expected(word, STEPS)), f"{name} differs from the interpreter"
     return {
         "symbols": len(machine.symbols),
         "tapes": machine.tapes,
         "input": len(word),
-        "tokens": len(said),
+        "tokens": len(tokens),
         "reading": len(prompt) / best["reading"],
         "first": FIRST / best["first"],
-        "others": (len(said) - FIRST) / best["others"],
+        "others": (len(tokens) - FIRST) / best["others"],
         # Without the start-up of the interpreter, in which it reads the input.
         "interpreter": (steps - BEGINNING) / max(best["long"] - best["short"], 1e-9),
     }

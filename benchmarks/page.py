@@ -62,9 +62,11 @@ def main() -> None:
             how = str(options.get("theorem") or options.get("attention") or "")
             title = f"{name}{how and f' ({how})'}, {len(run.tokens):,} tokens"
             median, worst = statistics.median(times), max(times)
-            said = "" if median < BUDGET else f"  over {BUDGET:.0f} ms"
+            warning = "" if median < BUDGET else f"  over {BUDGET:.0f} ms"
             kilobytes = file.stat().st_size / 1000
-            print(f"{title:<34}{kilobytes:>6.0f}{made:>8.1f} s{ready:>6.0f} ms{median:>7.1f} ms{worst:>6.0f} ms{said}")
+            print(
+                f"{title:<34}{kilobytes:>6.0f}{made:>8.1f} s{ready:>6.0f} ms{median:>7.1f} ms{worst:>6.0f} ms{warning}"
+            )
             page.close()
         browser.close()
 

@@ -87,7 +87,7 @@ def theirs(source: rasp.Program, maker: str, longest: int) -> tuple[str, ...]:
             program, vocab=set(source.alphabet), max_seq_len=length, compiler_bos="BOS"
         )
         spent = time.perf_counter() - began
-        holds = all(said(model, word) == expected(source, word) for word in random_words(source, length))
+        holds = all(tracr_output(model, word) == expected(source, word) for word in random_words(source, length))
         if holds:
             parameters = sum(array.size for part in model.params.values() for array in part.values())
             facts = (f"{1000 * spent:.0f} ms", str(model.model_config.num_layers), "–", "–", f"{parameters:,}")
@@ -97,7 +97,7 @@ def theirs(source: rasp.Program, maker: str, longest: int) -> tuple[str, ...]:
     return (*facts, right)
 
 
-def said(model: Any, word: Sequence[str]) -> list[str]:
+def tracr_output(model: Any, word: Sequence[str]) -> list[str]:
     """Return the output of a Tracr model at the letters, as text."""
     return [str(value) for value in model.apply(["BOS", *word]).decoded[1:]]
 

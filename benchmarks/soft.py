@@ -51,7 +51,7 @@ def decoding(model: Model, word: str, most: int) -> tuple[float, list[str]]:
     engine, prompt = DenseEngine(model.weights), codec.prompt(word)
     if isinstance(codec, SegmentedCodec):
         marks = codec.stops, codec.segment_begins, codec.segment_ends
-        tokens = [said.token for said in islice(decode_segments(engine, prompt, *marks), most)]
+        tokens = [emitted.token for emitted in islice(decode_segments(engine, prompt, *marks), most)]
     else:
         tokens = list(islice(decode(engine, prompt, codec.stops), most))
     return time.process_time() - began, tokens

@@ -39,13 +39,15 @@ def measure(machine: str, steps: int, to: str, dtype: str, folder: Path) -> None
     torch.set_num_threads(1)  # matrices are small, so more threads are slower
     tokenizer, model = AutoTokenizer.from_pretrained(folder), AutoModelForCausalLM.from_pretrained(folder, dtype="auto")
     began = time.perf_counter()
-    said = model.generate(**tokenizer("", return_tensors="pt", return_token_type_ids=False))[0].tolist()
+    tokens = model.generate(**tokenizer("", return_tensors="pt", return_token_type_ids=False))[0].tolist()
     seconds = time.perf_counter() - began
     codec = sm.compile(machine, theorem_of(sm.load(machine), to, dtype), length=steps + 2).codec
     assert isinstance(codec, DecoderCodec)
     expected = [*codec.prompt("").tokens, *codec.expected("", steps)]
-    right = tokenizer.convert_ids_to_tokens(said) == expected
-    print(f"generate: {len(said):,} tokens, {len(said) / seconds:.0f} tokens/s, {'all tokens right' if right else 'WRONG'}")
+    right = tokenizer.convert_ids_to_tokens(tokens) == expected
+    print(
+        f"generate: {len(tokens):,} tokens, {len(tokens) / seconds:.0f} tokens/s, {'all right' if right else 'WRONG'}"
+    )
 
 
 def theorem_of(source: Source | Model, to: str, dtype: str) -> Theorem | None:

@@ -2,8 +2,8 @@
 
 Run with ``python benchmarks/tables.py [OTHER_SRC]``, where OTHER_SRC is the ``src`` folder of another checkout. Each
 machine has its own process (with another checkout two, alternately). All times are processor seconds; compare ratios.
-"First" is the first run of a model in its process, in which memo tables are filled and arrays grow. Preparation (machine
-code, memory for the context) precedes the first token and is not included, as in the speed that ``softmachine run``
+"First" is the first run of a model in its process, in which memo tables are filled and arrays grow. Preparation
+(machine code, memory for the context) precedes the first token and is not included, as in the speed that ``softmachine run``
 prints. "Again" are further runs in the same memory; for summaries, "first" is the first tenth of the tokens, and "again"
 the rest, in segments that reuse the same memory. Only generated tokens are counted; the time includes reading the
 input, except in "decoding", which is the first run after its input is read. Every token is compared with the
@@ -91,13 +91,13 @@ class Stopwatch:
         return self.tokens / self.seconds
 
 
-def compared(said: list[str], codec: DecoderCodec[Any], word: str, length: int) -> Stopwatch:
+def compare_with_interpreter(tokens: list[str], codec: DecoderCodec[Any], word: str, length: int) -> Stopwatch:
     """Return the speed of the interpreter, after comparing the tokens with it."""
     next(iter(codec.expected(word, length)))  # compiles
     watch = Stopwatch()
     with watch.running():
-        expected = list(islice(codec.expected(word, length), len(said)))
-    if said[: len(expected)] != expected or len(expected) < len(said) - 8:
+        expected = list(islice(codec.expected(word, length), len(tokens)))
+    if tokens[: len(expected)] != expected or len(expected) < len(tokens) - 8:
         raise SystemExit("the model differs from the interpreter")
     watch.tokens = len(expected)
     return watch
@@ -124,17 +124,17 @@ def in_one_context(case: Case) -> dict[str, float]:
         run.go(run.prompt - 1)
         with decoding.running():
             run.go(case.length - 2)
-    said = list(run.said_since(case.length))
-    first.tokens = decoding.tokens = len(said)
+    tokens = list(run.said_since(case.length))
+    first.tokens = decoding.tokens = len(tokens)
     codes = np.array([run.tokens[k] for k in range(run.prompt)])
     while again.seconds < SECONDS:
         with again.running():
             run.again(codes)
             run.go(case.length - 2)
-        again.tokens += len(said)
-        assert list(run.said_since(case.length)) == said
-    slow = compared(said, codec, case.word, case.length)
-    return measured(first, decoding, again, dense(model, codec, case.word), slow, run.known)
+        again.tokens += len(tokens)
+        assert list(run.said_since(case.length)) == tokens
+    slow = compare_with_interpreter(tokens, codec, case.word, case.length)
+    return collect_speeds(first, decoding, again, dense(model, codec, case.word), slow, run.known)
 
 
 def in_segments(case: Case) -> dict[str, float]:
@@ -152,12 +152,12 @@ def in_segments(case: Case) -> dict[str, float]:
     with again.running():
         run.advance(MANY - first.tokens)
     again.tokens = len(run.said) - first.tokens
-    said = list(run.said)
-    slow = compared(said, codec, case.word, len(said))
-    return measured(first, first, again, dense(model, codec, case.word), slow, max(run.segments))
+    tokens = list(run.said)
+    slow = compare_with_interpreter(tokens, codec, case.word, len(tokens))
+    return collect_speeds(first, first, again, dense(model, codec, case.word), slow, max(run.segments))
 
 
-def measured(
+def collect_speeds(
     first: Stopwatch, decoding: Stopwatch, again: Stopwatch, dense: Stopwatch, slow: Stopwatch, context: int
 ) -> dict[str, float]:
     """Return all speeds, the number of tokens, and the length of the context."""

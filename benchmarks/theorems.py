@@ -84,7 +84,7 @@ def model_for(machine: TuringMachine, theorem: str, steps: int) -> Model:
         return sm.compile(machine)
     for bits in range(4, 25):
         codec = TernaryCodec(machine, bits, theorem == "ternary-summary")
-        longest = max(len(prompt.tokens) + len(said) for prompt, said in contexts(codec, steps))
+        longest = max(len(prompt.tokens) + len(tokens) for prompt, tokens in contexts(codec, steps))
         if longest <= 1 << bits:
             return sm.compile(machine, theorem, length=1 << bits)
     raise SystemExit(f"{steps} steps do not fit into 2^24 tokens")
@@ -99,11 +99,11 @@ def first_failure(model: Model, arithmetic: str | Arithmetic, steps: int) -> int
     except SoftmachineError:
         return 0
     right = 0
-    for prompt, said in contexts(codec, steps):
-        if not said:
+    for prompt, tokens in contexts(codec, steps):
+        if not tokens:
             continue
         try:
-            for wanted, found in zip(said, continuation(engine, prompt, said[:-1], 32), strict=True):
+            for wanted, found in zip(tokens, continuation(engine, prompt, tokens[:-1], 32), strict=True):
                 if wanted != found:
                     return right
                 right += 1
@@ -138,17 +138,17 @@ def measure(machine: TuringMachine, theorem: str, steps: int) -> Row:
     model = model_for(machine, theorem, steps)
     codec = model.codec
     assert isinstance(codec, DecoderCodec)
-    said = contexts(codec, steps)
+    segments = contexts(codec, steps)
     return Row(
         theorem=theorem,
         steps=steps,
-        context=max(len(prompt.tokens) + len(tokens) for prompt, tokens in said),
+        context=max(len(prompt.tokens) + len(tokens) for prompt, tokens in segments),
         layers=len(model.weights.layers),
         width=model.weights.width,
         parameters=model.weights.parameters,
         largest_weight=float(model.weights.largest_weight),
         bits=bits_needed(model, steps),
-        tokens_per_step=sum(len(tokens) for _, tokens in said) / steps,
+        tokens_per_step=sum(len(tokens) for _, tokens in segments) / steps,
         speed=speed(model, steps),
         breaks={name: first_failure(model, name, steps) for name in ("float32", "bfloat16")},
     )

@@ -46,7 +46,9 @@ def compute_scores(source: str, word: str, head: str) -> HeadScores:
     inside = sm.inspect(sm.run(source, word))
     moments = [*inside.moments(range(len(inside)))]
     scores = (moment.head(head).scores.values() for moment in moments)
-    return HeadScores(tuple(moment.token for moment in moments), tuple(tuple(map(_require_exact, row)) for row in scores))
+    return HeadScores(
+        tuple(moment.token for moment in moments), tuple(tuple(map(_require_exact, row)) for row in scores)
+    )
 
 
 def _require_exact(number: Number) -> Fraction:

@@ -37,7 +37,11 @@ def rewrite_links(markdown: str, page: str) -> str:
 
     def redirect(link: re.Match[str]) -> str:
         target = normpath(join(dirname(origin), link[1]))
-        home = target.removeprefix("docs/") if page.startswith(FOLDER) and target.startswith("docs/") else _page_path(target)
+        home = (
+            target.removeprefix("docs/")
+            if page.startswith(FOLDER) and target.startswith("docs/")
+            else _page_path(target)
+        )
         return link[1] if home is None else relpath(home, dirname(page) or ".")
 
     return LINK.sub(redirect, markdown)

@@ -71,7 +71,8 @@ def test_links_outside_of_docs_are_redirected() -> None:
 
 
 @pytest.mark.parametrize(
-    "draw", [pictures.draw_heads, pictures.draw_gap, pictures.draw_temperature, pictures.draw_engines, tapes.draw_space_time]
+    "draw",
+    [pictures.draw_heads, pictures.draw_gap, pictures.draw_temperature, pictures.draw_engines, tapes.draw_space_time],
 )
 def test_a_picture_is_deterministic_and_valid_svg(draw: object) -> None:
     assert callable(draw)

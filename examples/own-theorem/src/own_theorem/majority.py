@@ -1,6 +1,6 @@
 """MAJORITY by uniform attention: one head, one unit, any length.
 
-Theorem. There is a transformer with one layer that decides for every word over a and b whether it has more a's than b's.
+Theorem. There is a transformer with one layer that decides whether a word over a and b has more a's than b's.
 
 A head without scores averages over the positions 0 … i. With +1 for a, -1 for b and 0 for the start token, it computes
 (A - B)/(i+1), where A and B are the numbers of a's and b's; and 1/(i+1) is the average of a bit that is 1 only at the
