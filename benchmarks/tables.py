@@ -3,11 +3,11 @@
 Run with ``python benchmarks/tables.py [OTHER_SRC]``, where OTHER_SRC is the ``src`` folder of another checkout. Each
 machine has its own process (with another checkout two, alternately). All times are processor seconds; compare ratios.
 "First" is the first run of a model in its process, in which memo tables are filled and arrays grow. Preparation
-(machine code, memory for the context) precedes the first token and is not included, as in the speed that ``softmachine run``
-prints. "Again" are further runs in the same memory; for summaries, "first" is the first tenth of the tokens, and "again"
-the rest, in segments that reuse the same memory. Only generated tokens are counted; the time includes reading the
-input, except in "decoding", which is the first run after its input is read. Every token is compared with the
-interpreter's.
+(machine code, memory for the context) precedes the first token and is not included, as in the speed that
+``softmachine run`` prints. "Again" are further runs in the same memory; for summaries, "first" is the first tenth of
+the tokens, and "again" the rest, in segments that reuse the same memory. Only generated tokens are counted; the time
+includes reading the input, except in "decoding", which is the first run after its input is read. Every token is
+compared with the interpreter's.
 """
 
 from __future__ import annotations

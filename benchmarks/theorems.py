@@ -91,7 +91,7 @@ def model_for(machine: TuringMachine, theorem: str, steps: int) -> Model:
 
 
 def first_failure(model: Model, arithmetic: str | Arithmetic, steps: int) -> int | None:
-    """Return the index of the first token that an arithmetic does not decide, or decides wrongly; None if there is none."""
+    """Return the index of the first token that an arithmetic does not decide, or decides wrongly; None without one."""
     codec = model.codec
     assert isinstance(codec, DecoderCodec)
     try:

@@ -1,7 +1,7 @@
 """MkDocs hook: adds the pages and pictures that are generated from the code.
 
-A folder in ``nav`` of ``mkdocs.yml`` that ends with a slash (``theorems/``) stands for the pages that are generated in it,
-and a star for all pages of ``docs/`` that are not in the menu.
+A folder in ``nav`` of ``mkdocs.yml`` that ends with a slash (``theorems/``) stands for the pages generated in it, and a
+star for all pages of ``docs/`` that are not in the menu.
 """
 
 from __future__ import annotations
