@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from softmachine.cli.zoo import LANGUAGES
 from softmachine.exports.dialogue import dialogue_of
 from softmachine.exports.gpt2 import gpt2
 from softmachine.exports.lower import lower
@@ -131,11 +132,12 @@ def test_compile_needs_a_folder(cli: Cli) -> None:
     assert "-o" in called.err
 
 
-def test_zoo_lists_every_entry_with_an_example(cli: Cli) -> None:
+def test_zoo_lists_every_entry_by_language(cli: Cli) -> None:
     called = cli("zoo")
     assert called.status == 0
     assert all(entry.name in called.out for entry in zoo.entries())
-    assert "101+11 → accept 1000" in called.out
+    titles = [line for line in called.out.splitlines()[:-1] if line and not line.startswith(" ")]
+    assert titles == list(LANGUAGES.values())
     assert all(len(line) <= 80 for line in called.out.splitlines())
 
 
@@ -165,9 +167,17 @@ def test_what_the_zoo_prints_as_a_source_is_one(cli: Cli, tmp_path: Path, entry:
 
 
 def test_zoo_suggests_names(cli: Cli) -> None:
-    called = cli("zoo", "palindrom")
+    called = cli("zoo", "palindrmoe")
     assert called.status == 2
     assert "did you mean palindrome" in called.err
+    assert "did you mean sort?" in cli("zoo", "srot").err
+
+
+def test_zoo_searches_names_descriptions_and_languages(cli: Cli) -> None:
+    found = [entry["name"] for entry in cli("zoo", "sort", "--json").json["entries"]]
+    assert {"sort-bits", "sorting-6", "sort-rasp"} <= {*found} < {entry.name for entry in zoo.entries()}
+    assert cli("zoo", "sort", "--quiet").out.split() == found
+    assert cli("zoo", "RASP reverse", "--quiet").out.split() == ["reverse-program", "reverse-rasp"]
 
 
 def test_help_names_every_format(cli: Cli) -> None:

@@ -49,7 +49,7 @@ TYPOS = [
     ("softmachine compile palindrome", "missing option '--output'"),
     ("softmachine dataset palindrome --up-to 3 -o rows.xlsx", ".jsonl"),
     ("softmachine show nothing-like-it", "`softmachine zoo` lists the bundled sources"),
-    ("softmachine zoo palindrom", "palindrome"),
+    ("softmachine zoo palindrmoe", "palindrome"),
     ("softmachine theorems chapter8", "chapter-8"),
 ]
 
