@@ -14,6 +14,7 @@ from softmachine.support.arguments import validated
 from softmachine.support.errors import OutgrownError, Remedy, SoftmachineError, UsageError
 from softmachine.support.estimates import consent
 from softmachine.support.progress import Tell, nobody
+from softmachine.support.text import did_you_mean
 from softmachine.theorems import Theorem, theorem_for
 from softmachine.theorems.theorem import MOST_CONTEXT
 from softmachine.transformer.weights import Transformer
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from softmachine.studies.datasets import Dataset
 
 
+ATTENTIONS = ("hard", "soft")
 MOST_STEPS = 100_000_000
 """Default step limit of the fast engine."""
 
@@ -43,7 +45,6 @@ def compile(  # noqa: A001
     length: int | None = None,
     alphabet: str | Iterable[str] | None = None,
     format: str | None = None,  # noqa: A002
-    construction: str | None = None,
 ) -> Model:
     """Compiles a source to a transformer.
 
@@ -56,13 +57,13 @@ def compile(  # noqa: A001
             If only one of ``context`` and ``length`` is given, it is used for both.
         alphabet: Additional input symbols of a formula.
         format: Format of the source. Default: detected.
-        construction: Deprecated alias of ``theorem``.
 
     Returns:
         The model: weights, codec, theorem and source.
     """
+    if attention not in (None, *ATTENTIONS):
+        raise UsageError(f"unknown attention {attention!r}", hint=did_you_mean(attention, ATTENTIONS))
     item = load(source, format, alphabet=alphabet)
-    theorem = theorem or construction
     if isinstance(item, Model):
         _require_as_compiled(item, theorem, attention, max(context or 0, length or 0))
         return item
@@ -469,7 +470,6 @@ def export(
     length: int | None = None,
     dtype: str | None = None,
     theorem: str | Theorem | None = None,
-    construction: str | None = None,
     force: bool = False,
     tell: Tell = nobody,
     workers: int = 1,
@@ -487,7 +487,6 @@ def export(
         length: Number of positions: markers, input and steps together.
         dtype: Floating-point format of the weights. Default: ``"float32"``.
         theorem: The theorem to compile a source with. Default: the one designed for the format.
-        construction: Deprecated alias of ``theorem``.
         force: If True, replaces a model that is already there.
         tell: Progress callback; called with a short description of each stage.
         workers: Number of processes that run the stock model on sample inputs; see :func:`check`.
@@ -499,8 +498,8 @@ def export(
     from softmachine.support.parallel import Processes, hired, hiring
 
     item = load(model)
-    wanted, dtype, folder = theorem or construction, dtype or "float32", Path(folder)
-    if isinstance(item, Model) and not compiled_by(item, wanted):
+    dtype, folder = dtype or "float32", Path(folder)
+    if isinstance(item, Model) and not compiled_by(item, theorem):
         raise UsageError(f"{item.name!r} is already compiled with {item.theorem.name}")
     form = ready(to, dtype, folder, length, force=force)
     if isinstance(item, Model):
@@ -508,8 +507,8 @@ def export(
     else:
         positions = DEFAULT_LENGTH if length is None else length
         tell("compiling")
-        chosen = theorem_for(item, wanted)
-        if wanted is None:
+        chosen = theorem_for(item, theorem)
+        if theorem is None:
             chosen = stock_theorem(item, form, dtype) or chosen
         attention = "hard" if "hard" in chosen.attentions else "soft"
         compiled = compile(item, chosen, attention=attention, length=positions if chosen.length else None)

@@ -9,6 +9,7 @@ import typer
 from softmachine.cli.names import one_of
 from softmachine.cli.output import Output
 from softmachine.support.errors import UsageError
+from softmachine.support.text import did_you_mean
 
 if TYPE_CHECKING:
     from softmachine.cli.benchmarks import Result
@@ -40,7 +41,7 @@ def command(name: Name = None, *, output: Output) -> None:
     from softmachine.cli.progress import working
 
     if name not in (None, *BENCHMARKS):
-        raise UsageError(f"there is no benchmark {name!r}", hint=f"there are {', '.join(BENCHMARKS)}")
+        raise UsageError(f"unknown benchmark {name!r}", hint=did_you_mean(name or "", BENCHMARKS))
     results: list[Result] = []
     with working("measuring", output) as tell:
         for each in BENCHMARKS if name is None else (name,):

@@ -13,6 +13,7 @@ from softmachine.cli.options import Status, file, value
 from softmachine.cli.output import Output
 from softmachine.support.errors import UsageError
 from softmachine.support.files import require_new, write
+from softmachine.support.text import did_you_mean
 
 if TYPE_CHECKING:
     from softmachine.languages.circuit import Circuit
@@ -62,7 +63,7 @@ def command(
     from softmachine.studies.circuits import to_circuit
 
     if gates is not None and gates not in GATES:
-        raise UsageError(f"there are no {gates!r} gates", hint=f"choose {' or '.join(GATES)}")
+        raise UsageError(f"unknown gates {gates!r}", hint=did_you_mean(gates, GATES))
     if path is not None:
         _check(path)
     model = open_model(source, Wanted(theorem, attention, alphabet=alphabet, format=format_name), output)

@@ -14,8 +14,9 @@ import typer
 
 from softmachine.cli.options import Status
 from softmachine.cli.output import Output, print_json, printable
+from softmachine.support.arguments import FORMER_NAMES
 from softmachine.support.errors import InvalidError, Remedy, SoftmachineError
-from softmachine.support.text import cut
+from softmachine.support.text import cut, did_you_mean
 
 # click's base of all mistakes in a command line; typer does not give it a public name in all of its versions.
 CommandLineError = cast("type[typer.BadParameter]", typer.BadParameter.__mro__[2])
@@ -118,29 +119,33 @@ def _answer(problem: dict[str, object], arguments: Sequence[str]) -> None:
 
 
 def _sentence(error: typer.BadParameter) -> str:
-    """The message of click, in the form of ours."""
+    """The message of click, in the form of ours; without its suggestions of options, which the hint replaces."""
+    if hasattr(error, "option_name"):
+        return f"no such option: {error.option_name}"
     message = str(error.format_message()).strip().rstrip(".")
     message = message.replace(error.message.rstrip("."), _objection(error.__cause__) or error.message.rstrip("."))
     return message[:1].lower() + message[1:]
 
 
 def _objection(cause: object) -> str:
-    """What pydantic, by which typer reads numbers, has against one, with the number; empty if it was somebody else."""
+    """Describe a number that pydantic, which typer parses with, does not accept; "" if the cause is another."""
     found = cause.errors()[0] if hasattr(cause, "errors") else {}
-    if found.get("type") == "greater_than_equal":
-        return f"{found['input']} is less than {found['ctx']['ge']}"
     if found.get("type") == "less_than_equal":
         return f"{found['input']} is more than {found['ctx']['le']}"
     return f"{found['input']!r} is not a whole number" if str(found.get("type")).startswith("int_") else ""
 
 
 def _help_on(error: typer.BadParameter) -> str:
-    context = getattr(error, "ctx", None)
-    hint = f"`{context.command_path if context else 'softmachine'} --help` says what there is"
-    option = getattr(error, "option_name", "--")
-    if error.format_message().startswith("No such option: -") and not option.startswith("--"):
+    context: typer.Context | None = getattr(error, "ctx", None)
+    hint = f"`{context.command_path if context else 'softmachine'} --help` shows the usage"
+    option = getattr(error, "option_name", "")
+    if context is None or not option:
+        return hint
+    if not option.startswith("--"):
         return f"{hint}; an input that begins with - goes after --"
-    return hint
+    known = [name for parameter in context.command.params for name in parameter.opts]
+    former = {f"--{old}": f"--{new}" for old, new in FORMER_NAMES.items()}
+    return did_you_mean(option, known, hint, former)
 
 
 def _has(option: str, arguments: Sequence[str]) -> bool:

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from softmachine.theorems.codec import Codec
     from softmachine.transformer.weights import Transformer
 
-ATTENTIONS = ("hard", "soft")
-
 
 @dataclass(frozen=True)
 class Wanted:
@@ -90,7 +88,6 @@ def open_model(
     from softmachine.api import load_for_many_words
     from softmachine.cli.progress import working
 
-    _require_attention(wanted)
     loaded = load_for_many_words if two_letters else api.load
     item = loaded(source, wanted.format, alphabet=wanted.alphabet)
     if any_length and not isinstance(item, Model):
@@ -121,7 +118,6 @@ def open_for(source: str, word: str | None, wanted: Wanted, max_steps: int | Non
     from softmachine.api import source_of
     from softmachine.cli.progress import working
 
-    _require_attention(wanted)
     item = api.load(source, wanted.format, alphabet=wanted.alphabet)
     text = default_input(source_of(item)) if word is None else word
     with working("compiling", output):
@@ -137,11 +133,6 @@ def warn_if_unused(wanted: Wanted, model: Model, output: Output) -> None:
     if length is not None and model.length is None and model.certified is None:
         what = f"the weights of {model.theorem.name} with {model.attention} attention serve every length"
         output.warn(f"{what}: nothing was made or certified for {length:,}")
-
-
-def _require_attention(wanted: Wanted) -> None:
-    if wanted.attention not in (None, *ATTENTIONS):
-        raise UsageError(f"there is no attention {wanted.attention!r}", hint=f"choose {' or '.join(ATTENTIONS)}")
 
 
 def alphabet_line(source: Source) -> str:

@@ -13,6 +13,7 @@ from softmachine.cli.names import one_of
 from softmachine.cli.options import Status, value
 from softmachine.cli.output import Output
 from softmachine.support.errors import UsageError
+from softmachine.support.text import did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -62,7 +63,7 @@ def command(
     from softmachine.studies.measure.rewriting import Form, Rewriting, choose_fixed_point
 
     if form not in set(Form):
-        raise UsageError(f"there is no form {form!r}", hint=f"choose {' or '.join(FORMS)}")
+        raise UsageError(f"unknown form {form!r}", hint=did_you_mean(form, FORMS))
     model = open_model(source, Wanted(theorem, "hard", context, format=format_name), output, two_letters=True)
     sweep = Sweep.every(model, up_to)
     if form == Form.SOFTMAX:

@@ -13,7 +13,7 @@ from softmachine.cli.models import Compilation, Wanted, noted, open_model, say_n
 from softmachine.cli.options import file, switch, value
 from softmachine.cli.output import Output, printable, require_svg
 from softmachine.support.errors import Remedy, UsageError
-from softmachine.support.text import listed
+from softmachine.support.text import did_you_mean, listed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -67,7 +67,7 @@ def command(
 ) -> None:
     """Draw the transformer of a machine: layers, heads, named coordinates, and what they cost."""
     if engine not in (None, "dense", "fast"):
-        raise UsageError(f"there is no engine {engine!r}", hint="choose dense or fast")
+        raise UsageError(f"unknown engine {engine!r}", hint=did_you_mean(engine or "", ("dense", "fast")))
     wanted = compilation.wanted
     if growth is not None:
         _show_growth(source, wanted, growth, output)

@@ -9,7 +9,7 @@ import typer
 
 from softmachine.cli import options
 from softmachine.cli.models import noted, say_notes
-from softmachine.cli.options import file
+from softmachine.cli.options import file, switch, value
 from softmachine.cli.output import Output
 from softmachine.support.errors import Remedy, SoftmachineError, UsageError
 
@@ -29,16 +29,14 @@ EXAMPLES = """[dim]Examples:[/]
 
 
 UpTo = Annotated[
-    int, typer.Option("--up-to", metavar="N", min=1, help="The largest length; all words of each length are tried.")
+    int, value("N", "Maximum length; all words of each length are enumerated.", "--up-to", least=1, default=True)
 ]
-MaxSteps = Annotated[
-    int, typer.Option("--max-steps", metavar="N", min=1, help="How many steps a run on a word may take.")
-]
+MaxSteps = Annotated[int, value("N", "Maximum number of steps of a run.", "--max-steps", least=1, default=True)]
 Plot = Annotated[Path | None, file("Draw the classes against the length (PNG or SVG).")]
 Automata = Annotated[
-    bool, typer.Option("--automata", help="Of a C-RASP program, build the automata of Lemma 4.2 and compare them.")
+    bool,
+    switch("Of a C-RASP program: build the automata of Lemma 4.2 of \"Softmax Transformers are Turing-Complete\", and compare."", "--automata"),
 ]
-
 Formulas = Annotated[
     int | None,
     typer.Option(
@@ -46,16 +44,16 @@ Formulas = Annotated[
         metavar="SIZE",
         min=1,
         max=6,
-        help="Try all temporal formulas up to this size in place of it: which words of length N do none of them tell "
-        "from the language? Evidence that it has no formula, no proof.",
+        help="Instead, enumerate all temporal formulas up to this size, and show a word of length N that none of them "
+        "distinguishes from the language: evidence, not a proof, that it has no formula.",
     ),
 ]
 Volumes = Annotated[
     bool,
-    typer.Option(
+    switch(
+        "Instead, find the least precision of fixed point, and so the volume, in which the model is correct on all "
+        "words of each length.",
         "--volume",
-        help="In place of it: the least fixed point, and so the volume, in which the model is right on all words of "
-        "each length.",
     ),
 ]
 

@@ -11,6 +11,7 @@ from softmachine.cli.names import theorem_names
 from softmachine.cli.options import switch
 from softmachine.cli.output import Output
 from softmachine.support.errors import UsageError
+from softmachine.support.text import did_you_mean
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -66,15 +67,13 @@ def command(
 
 
 def _find(name: str) -> Theorem:
-    from difflib import get_close_matches
-
-    from softmachine.theorems import all_theorems, theorem_named
+    from softmachine.theorems import FORMER_NAMES, all_theorems, theorem_named
 
     theorem = theorem_named(name)
     if theorem is None:
-        close = get_close_matches(name, [item.name for item in all_theorems()])
-        hint = f"did you mean {' or '.join(close)}?" if close else "`softmachine theorems` lists them"
-        raise UsageError(f"there is no theorem {name!r}", hint=hint)
+        known = [item.name for item in all_theorems()]
+        hint = did_you_mean(name, known, "`softmachine theorems` lists all theorems", FORMER_NAMES)
+        raise UsageError(f"unknown theorem {name!r}", hint=hint)
     return theorem
 
 

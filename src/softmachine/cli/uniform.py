@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from softmachine.cli.options import Status
+from softmachine.cli.options import Status, switch, value
 from softmachine.cli.output import Output
 
 if TYPE_CHECKING:
@@ -26,10 +26,8 @@ Family = Annotated[
         help="A family of transformers, or a source that is a family of circuits; without one, all are listed.",
     ),
 ]
-UpTo = Annotated[int | None, typer.Option("--up-to", metavar="N", min=2, help="The largest n.")]
-ShowProgram = Annotated[
-    bool, typer.Option("--program", help="Print the programs of the machines, and do not run them.")
-]
+UpTo = Annotated[int | None, value("N", "The largest n.", "--up-to", least=2)]
+ShowProgram = Annotated[bool, switch("Print the programs of the machines instead of running them.", "--program")]
 
 
 def command(

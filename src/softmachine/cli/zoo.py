@@ -11,7 +11,7 @@ import typer
 from softmachine.cli.names import zoo_names
 from softmachine.cli.output import Output
 from softmachine.support.errors import SourceError
-from softmachine.support.text import many
+from softmachine.support.text import did_you_mean, many
 
 if TYPE_CHECKING:
     from softmachine.languages.zoo import Entry, Sample
@@ -79,8 +79,8 @@ def _search(words: str) -> tuple[Entry, ...]:
     texts = {entry: f"{entry.name} {entry.about} {_language(entry)}".lower() for entry in zoo.entries()}
     found = tuple(entry for entry, text in texts.items() if all(word in text for word in words.lower().split()))
     if not found:
-        close = zoo.suggest(words)
-        hint = f"did you mean {' or '.join(close)}?" if close else "`softmachine zoo` lists all entries"
+        known = [*zoo.names(), *(word for name in zoo.names() for word in name.split("-"))]
+        hint = did_you_mean(words, known, "`softmachine zoo` lists all entries")
         raise SourceError(f"no entry of the zoo matches {words!r}", hint=hint)
     return found
 

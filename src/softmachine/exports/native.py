@@ -22,7 +22,7 @@ from softmachine.languages.formats import source_from, source_text
 from softmachine.languages.source import Source
 from softmachine.support.errors import Place, SoftmachineError, SourceError, UsageError
 from softmachine.support.files import write
-from softmachine.theorems import Theorem, theorem_named
+from softmachine.theorems import FORMER_NAMES, Theorem, theorem_named
 from softmachine.transformer.saved_features import FEATURES
 from softmachine.transformer.weights import Transformer
 
@@ -233,7 +233,7 @@ def made_from(name: str, written: Mapping[str, str] | None) -> tuple[Theorem, So
         SourceError: If one of them is unknown.
         ValueError: If they do not belong together.
     """
-    theorem = theorem_named(name)
+    theorem = theorem_named(FORMER_NAMES.get(name, name))
     if theorem is None:
         raise SourceError(f"unknown theorem {name!r}, by which the model was compiled")
     if written is None:

@@ -13,6 +13,7 @@ from softmachine.exports.manifest import seal
 from softmachine.exports.writing import Exported
 from softmachine.support.errors import Remedy, UsageError
 from softmachine.support.progress import Tell, nobody
+from softmachine.support.text import did_you_mean
 
 
 class Export(Protocol):
@@ -55,7 +56,7 @@ def export_set(
 ) -> tuple[Exported, ...]:
     """Export every model of a bundle to a subfolder, all or nothing; see :data:`SETS`."""
     if name not in SETS:
-        raise UsageError(f"there is no set {name!r}", hint=f"choose {' or '.join(SETS)}")
+        raise UsageError(f"unknown set {name!r}", hint=did_you_mean(name, SETS))
     form = stock_format(to)
     if name == "encoders" and not form.encodes:
         raise UsageError(
