@@ -70,7 +70,7 @@ def test_edited_weights_get_no_certificate_of_their_theorem(edited: Model) -> No
 def test_edited_weights_are_not_exported_as_if_they_were_not(edited: Model, tmp_path: Path) -> None:
     pytest.importorskip("transformers")
     with pytest.raises(ConstructionError, match="not those that the theorem chapter-8 compiles"):
-        sm.export(edited, tmp_path / "out", to="gpt2", length=32)
+        sm.export(edited, tmp_path / "out", to="gpt2", context=32)
     assert not (tmp_path / "out").exists()
 
 
@@ -135,7 +135,6 @@ def test_a_certificate_is_stored_and_verified(folder: Path) -> None:
 @pytest.mark.parametrize(
     "change",
     [
-        lambda facts: facts.update(certified=6000),
         lambda facts: facts["certificate"].update(length=6000),
         lambda facts: facts["certificate"].update(sharpness=1),
         lambda facts: facts["certificate"]["digests"].update(soft="0" * 64),
@@ -214,7 +213,7 @@ def test_a_false_gap_of_a_plugin_is_refused(work: Callable[..., object]) -> None
 def test_a_false_gap_of_a_plugin_is_not_exported(tmp_path: Path) -> None:
     pytest.importorskip("transformers")
     with pytest.raises(BrokenPromiseError, match="the gap is 1/6"):
-        sm.export(sm.compile(FIRST, plugin(5)), tmp_path / "out", to="bert", length=12)
+        sm.export(sm.compile(FIRST, plugin(5)), tmp_path / "out", to="bert", context=12)
 
 
 def test_a_false_margin_is_refused() -> None:

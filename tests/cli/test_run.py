@@ -19,7 +19,7 @@ from softmachine.theorems.codec import Prompt
 from tests.cli.conftest import Cli
 
 KEYS = (
-    *("name", "language", "construction", "input", "verdict", "halted", "steps", "tokens", "output"),
+    *("name", "language", "theorem", "input", "verdict", "halted", "steps", "tokens", "output"),
     *("attention", "arithmetic", "engine", "seconds", "tokens_per_second"),
 )
 LONG_SYMBOLS = """
@@ -192,10 +192,10 @@ def test_interrupted_json_has_no_verdict(cli: Cli, monkeypatch: pytest.MonkeyPat
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        (["--attention", "sharp"], "there is no attention 'sharp'"),
-        (["--arithmetic", "float4"], "exact, float64, float32"),
+        (["--attention", "sharp"], "unknown attention 'sharp'"),
+        (["--arithmetic", "decimal"], "exact, float64, float32"),
         (["--engine", "slow"], "auto, dense, fast"),
-        (["--construction", "chapter-80"], "chapter-8"),
+        (["--theorem", "chapter-80"], "chapter-8"),
         (["--format", "cobol"], "turingmachine.io"),
         (["--max-steps", "-1"], "--max-steps"),
         (["--max-steps", "many"], "--max-steps"),
@@ -379,4 +379,4 @@ def test_what_a_drawn_run_cannot_be_is_refused(cli: Cli, options: list[str], sai
 def test_a_seed_that_nothing_is_drawn_by_is_refused(cli: Cli) -> None:
     called = cli("run", "parity", "a", "--seed", "3")
     assert called.status == 2
-    assert "--seed is for --sample and --audit" in called.err
+    assert "--seed requires --sample or --audit" in called.err

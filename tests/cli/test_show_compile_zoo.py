@@ -37,7 +37,7 @@ def test_show_lists_coordinates_on_request(cli: Cli) -> None:
 
 def test_show_in_json_has_all_keys(cli: Cli) -> None:
     answer = cli("show", "parity", "--json").json
-    assert (answer["layers"], answer["construction"]) == (5, "chapter-8")
+    assert (answer["layers"], answer["theorem"]) == (5, "chapter-8")
     assert answer["position_features"] == ["1/(i+1)", "i", "i²"]
     assert len(answer["coordinates"]) == answer["width"]
     assert answer["nonzeros"] < answer["parameters"]
@@ -170,7 +170,7 @@ def test_zoo_suggests_names(cli: Cli) -> None:
     called = cli("zoo", "palindrmoe")
     assert called.status == 2
     assert "did you mean palindrome" in called.err
-    assert "did you mean sort?" in cli("zoo", "srot").err
+    assert "did you mean sort or sorted?" in cli("zoo", "srot").err
 
 
 def test_zoo_searches_names_descriptions_and_languages(cli: Cli) -> None:

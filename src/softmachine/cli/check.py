@@ -10,7 +10,7 @@ import typer
 
 from softmachine.cli import options
 from softmachine.cli.groups import Group
-from softmachine.cli.models import Wanted, alphabet_line, open_model, rasp_theorem
+from softmachine.cli.models import alphabet_line, rasp_theorem
 from softmachine.cli.options import Status, switch, value
 from softmachine.cli.output import Output
 from softmachine.support.errors import SoftmachineError
@@ -71,8 +71,7 @@ def command(
     theorem: options.TheoremName = None,
     causal: options.Causal = False,
     attention: options.AttentionName = None,
-    certified: options.CertifiedLength = None,
-    context: options.Context = None,
+    context: options.CheckContext = None,
     alphabet: options.Alphabet = None,
     format_name: options.Format = None,
     first: First = False,
@@ -85,13 +84,17 @@ def command(
 
     Exit status: 0 they agree on every input tried; 1 they do not, and the first differences are shown.
     """
+    from softmachine import api
+    from softmachine.cli.progress import working
     from softmachine.studies.sweeps import check as sweeps
     from softmachine.support.parallel import crew_of
 
     crew = crew_of(workers, cluster)
-    made = Wanted(rasp_theorem(theorem, causal=causal), attention, context, certified, alphabet, format_name)
-    model = open_model(source, made, output, two_letters=True)
     wanted = sweeps.Wanted(**asdict(tried), first=first)
+    item = api.load_for_many_words(source, format_name, alphabet)
+    with working("compiling", output):
+        chosen = rasp_theorem(theorem, causal=causal)
+        model = api.compile_for_check(item, wanted, chosen, attention=attention, context=context)
     checking = sweeps.Checking(model, wanted, crew=crew, journal=journal, tell=output.warn)
     stopped = _checked(checking, output)
     report = checking.report

@@ -20,15 +20,15 @@ if TYPE_CHECKING:
     from softmachine.studies.circuits import TransformerCircuit
 
 EXAMPLES = """[dim]Examples:[/]
-  softmachine circuit "Q_a since Q_b" --inputs 6 --arithmetic fixed:6
-  softmachine circuit "Q_a since Q_b" --inputs 6 --arithmetic fixed:6 -o since.bench"""
+  softmachine circuit "Q_a since Q_b" --length 6 --arithmetic fixed:6
+  softmachine circuit "Q_a since Q_b" --length 6 --arithmetic fixed:6 -o since.bench"""
 FORMATS = (".bench", ".blif", ".aag", ".bristol")
 GATES = {"AC": "AC0", "TC": "TC"}
 MOST_WORDS, SOME = 1 << 20, 1 << 12
 """Up to so many words are all compared; if there are more, so many random ones."""
 
 
-Inputs = Annotated[int, value("N", "The length of the words.", "--inputs", least=1)]
+Length = Annotated[int, value("N", "Length of the inputs.", "--length", least=1)]
 FixedPoint = Annotated[
     str, typer.Option("--arithmetic", metavar="NAME", help="The fixed point that the model computes in: fixed:B.")
 ]
@@ -44,7 +44,7 @@ Gates = Annotated[
 def command(
     source: options.Source,
     *,
-    inputs: Inputs,
+    length: Length,
     arithmetic: FixedPoint = "fixed:8",
     path: Written = None,
     gates: Gates = None,
@@ -68,7 +68,7 @@ def command(
         _check(path)
     model = open_model(source, Wanted(theorem, attention, alphabet=alphabet, format=format_name), output)
     with working("making gates", output) as tell:
-        made = to_circuit(model, inputs, arithmetic, tell=tell)
+        made = to_circuit(model, length, arithmetic, tell=tell)
         made = made if gates is None else made.with_gates(Basis[GATES[gates]])
     words, wrong = _compared(made, output)
     if path is not None:
@@ -79,7 +79,7 @@ def command(
         output.answer(figures | found | noted(model.notes))
     else:
         agreement = f"it disagrees on {len(wrong):,}, {wrong[0]!r} first" if wrong else "no disagreement"
-        which = "all" if words == made.codec.word_count(inputs) else "random"
+        which = "all" if words == made.codec.word_count(length) else "random"
         output.say(str(made))
         output.say(f"  compared on {which} {words:,} words: {agreement}", style="red" if wrong else "green")
         if path is not None:

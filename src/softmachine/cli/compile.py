@@ -36,7 +36,7 @@ def command(
             {
                 "path": str(folder),
                 "name": model.name,
-                "construction": model.theorem.name,
+                "theorem": model.theorem.name,
                 "parameters": model.weights.parameters,
                 "bytes": size,
                 "files": [file.name for file in written(folder)],

@@ -52,9 +52,8 @@ Positions = Annotated[
     int | None,
     value(
         "N",
-        "The number of positions: marks, input and steps together; by default 256.",
+        "Number of positions: markers, input and steps together. Default: 256.",
         "--context",
-        "--length",
         least=1,
     ),
 ]
@@ -82,7 +81,7 @@ def command(
     *,
     folder: options.Folder,
     to: To = "gpt2",
-    length: Positions = None,
+    context: Positions = None,
     dtype: Dtype = None,
     set_name: SetName = None,
     force: options.Force = False,
@@ -103,7 +102,7 @@ def command(
             "say what to export", hint=Remedy("a SOURCE, or {}, or --set encoders --to bert", set="interp")
         )
     if set_name is not None:
-        if any(given is not None for given in (length, theorem, alphabet, format_name)):
+        if any(given is not None for given in (context, theorem, alphabet, format_name)):
             raise UsageError("a set has its own sources and lengths", hint="only formats can be chosen")
         _export_set(set_name, folder, to, dtype, force, output)
         return
@@ -113,13 +112,13 @@ def command(
     if to == "native":
         if dtype is not None:
             raise UsageError("the native format has exact weights, and no --dtype")
-        _export_native(item, folder, theorem, length, force, output)
+        _export_native(item, folder, theorem, context, force, output)
         return
     from softmachine.cli.progress import working
 
     with working("exporting", output) as tell:
         exported = api.export(
-            item, folder, to=to, length=length, dtype=dtype, theorem=theorem, force=force, tell=tell, workers=workers
+            item, folder, to=to, context=context, dtype=dtype, theorem=theorem, force=force, tell=tell, workers=workers
         )
     if output.as_json:
         output.answer(_answer(exported, to))
@@ -135,12 +134,12 @@ def command(
 
 
 def _export_native(
-    item: Source | Model, folder: Path, theorem: str | None, length: int | None, force: bool, output: Output
+    item: Source | Model, folder: Path, theorem: str | None, context: int | None, force: bool, output: Output
 ) -> None:
     """Write what ``softmachine compile`` writes."""
     from softmachine import api
 
-    model = api.compile(item, theorem, length=length)
+    model = api.compile(item, theorem, context=context)
     api.save(model, folder, force=force)
     if output.as_json:
         from softmachine.exports.folder import written

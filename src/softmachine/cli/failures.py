@@ -120,8 +120,8 @@ def _answer(problem: dict[str, object], arguments: Sequence[str]) -> None:
 
 def _sentence(error: typer.BadParameter) -> str:
     """The message of click, in the form of ours; without its suggestions of options, which the hint replaces."""
-    if hasattr(error, "option_name"):
-        return f"no such option: {error.option_name}"
+    if hasattr(error, "possibilities"):
+        return error.message[:1].lower() + error.message[1:]
     message = str(error.format_message()).strip().rstrip(".")
     message = message.replace(error.message.rstrip("."), _objection(error.__cause__) or error.message.rstrip("."))
     return message[:1].lower() + message[1:]
@@ -138,14 +138,14 @@ def _objection(cause: object) -> str:
 def _help_on(error: typer.BadParameter) -> str:
     context: typer.Context | None = getattr(error, "ctx", None)
     hint = f"`{context.command_path if context else 'softmachine'} --help` shows the usage"
-    option = getattr(error, "option_name", "")
-    if context is None or not option:
+    if context is None or not hasattr(error, "possibilities"):
         return hint
+    option: str = error.option_name
     if not option.startswith("--"):
         return f"{hint}; an input that begins with - goes after --"
     known = [name for parameter in context.command.params for name in parameter.opts]
     former = {f"--{old}": f"--{new}" for old, new in FORMER_NAMES.items()}
-    return did_you_mean(option, known, hint, former)
+    return f"{did_you_mean(option, known, '', former)} {hint}".lstrip()
 
 
 def _has(option: str, arguments: Sequence[str]) -> bool:

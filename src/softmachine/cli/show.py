@@ -180,8 +180,8 @@ def _answer(model: Model) -> dict[str, object]:
     weights = model.weights
     return {
         "name": weights.name,
-        "construction": model.theorem.name,
-        "theorem": model.theorem.statement,
+        "theorem": model.theorem.name,
+        "statement": model.theorem.statement,
         "layers": len(weights.layers),
         "heads": len(weights.heads),
         "width": weights.width,

@@ -35,7 +35,11 @@ MaxSteps = Annotated[int, value("N", "Maximum number of steps of a run.", "--max
 Plot = Annotated[Path | None, file("Draw the classes against the length (PNG or SVG).")]
 Automata = Annotated[
     bool,
-    switch("Of a C-RASP program: build the automata of Lemma 4.2 of \"Softmax Transformers are Turing-Complete\", and compare."", "--automata"),
+    switch(
+        "Of a C-RASP program: build the automata of Lemma 4.2 of [i]Softmax Transformers are Turing-Complete[/], and "
+        "compare them.",
+        "--automata",
+    ),
 ]
 Formulas = Annotated[
     int | None,

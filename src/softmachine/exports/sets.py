@@ -20,7 +20,7 @@ class Export(Protocol):
     """Compiles and exports one model: :func:`softmachine.export`."""
 
     def __call__(
-        self, model: str, folder: Path, *, to: str, length: int | None, dtype: str | None, tell: Tell
+        self, model: str, folder: Path, *, to: str, context: int | None, dtype: str | None, tell: Tell
     ) -> Exported:
         """Export the model of a source."""
 
@@ -68,7 +68,7 @@ def export_set(
     with new_folder(folder, force=force) as new:
         for number, (source, length) in enumerate(SETS[name], 1):
             progress = partial(_told_of_one, tell, f"{source} ({number} of {len(SETS[name])})")
-            made = export(source, new / source, to=to, length=length, dtype=dtype, tell=progress)
+            made = export(source, new / source, to=to, context=length, dtype=dtype, tell=progress)
             written.append(replace(made, folder=folder / source))
         models = [
             {"folder": item.folder.name, "architecture": item.architecture, "positions": item.length}

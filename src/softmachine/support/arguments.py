@@ -55,7 +55,13 @@ TESTS: Mapping[str, Callable[[Any], bool]] = {
     ),
 }
 """Whether a value has a type, for all that are not classes of softmachine."""
-FORMER_NAMES = {"construction": "theorem", "bound": "context", "certified": "context", "length": "context"}
+FORMER_NAMES = {
+    "construction": "theorem",
+    "bound": "context",
+    "certified": "context",
+    "length": "context",
+    "inputs": "length",
+}
 """Parameters that had another name in earlier versions, for hints; options have the same names."""
 _ALTERNATIVES = re.compile(r" \| (?![^\[]*\])")
 _ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")

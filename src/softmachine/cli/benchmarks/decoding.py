@@ -78,7 +78,7 @@ def _generated(source: str) -> tuple[float | None, tuple[str, ...]]:
         return None, ("there is no torch, so no generate() to compare with",)
     with temporary_folder() as scratch:
         folder = Path(scratch) / "model"
-        api.export(source, folder, length=STOCK_POSITIONS)
+        api.export(source, folder, context=STOCK_POSITIONS)
         import torch
         from transformers import AutoModelForCausalLM, AutoTokenizer
 
