@@ -28,7 +28,7 @@ def _index(whole: Any) -> str:
         "# Commands",
         _plain(whole.help),
         *(section(title, table(("command", "does"), members)) for title, members in rows.items()),
-        "Every command has `--help`, `--json` and `--quiet`. `softmachine --install-completion` sets up shell completion.",
+        "Every command has `--help`, `--json` and `--quiet`; `softmachine --install-completion` adds shell completion.",
         fenced(_examples(whole.epilog), "sh"),
     ]
     return joined(parts)

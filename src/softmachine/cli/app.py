@@ -90,7 +90,7 @@ def softmachine(
         typer.Option("--version", metavar="", callback=_version, is_eager=True, help="Print the version and exit."),
     ] = False,
 ) -> None:
-    """Turn programs into the weights of a transformer, exactly; then run, check and look at them."""
+    """Compile programs and formal languages to exact transformer weights; run, check and inspect them."""
     if context.invoked_subcommand is None:
         print(context.get_help())
 

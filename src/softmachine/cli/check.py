@@ -96,7 +96,7 @@ def command(
         chosen = rasp_theorem(theorem, causal=causal)
         model = api.compile_for_check(item, wanted, chosen, attention=attention, context=context)
     checking = sweeps.Checking(model, wanted, crew=crew, journal=journal, tell=output.warn)
-    stopped = _checked(checking, output)
+    stopped = _check_all(checking, output)
     report = checking.report
     if output.as_json:
         holds = None if stopped and report.holds else report.holds
@@ -108,11 +108,11 @@ def command(
         if not output.quiet:
             if letters := alphabet_line(model.source):
                 output.say(letters)
-            _show(report.disagreements, model, output, tried)
+            _print_disagreements(report.disagreements, model, output, tried)
     return _status(report, stopped, checking.sweep.total, output)
 
 
-def _checked(checking: Checking, output: Output) -> bool:
+def _check_all(checking: Checking, output: Output) -> bool:
     """Check all parts; return whether Ctrl-C interrupted it, which loses at most one part."""
     from softmachine.cli.progress import bar
 
@@ -135,7 +135,7 @@ def _status(report: Report, stopped: bool, total: float, output: Output) -> Stat
     return Status.DONE if report.holds else Status.FAILS
 
 
-def _show(problems: Sequence[Disagreement], model: Model, output: Output, tried: Tried) -> None:
+def _print_disagreements(problems: Sequence[Disagreement], model: Model, output: Output, tried: Tried) -> None:
     """Print the first disagreements with both traces."""
     for problem in problems[:MAX_SHOWN]:
         output.say(f"\n{problem}")

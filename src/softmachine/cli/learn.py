@@ -208,7 +208,7 @@ def command(
             Path(scratch) if kept.save or kept.probes else None
         )  # the files are made from saved weights
         records = training.trained(settings, folder, workers, cluster, output)
-        beside = _written(kept, item, settings[0], records, folder, output)
+        beside = _write_results(kept, item, settings[0], records, folder, output)
     _answer(records, beside, kept.files, output)
 
 
@@ -228,7 +228,7 @@ def _numbers(text: str, option: str) -> list[int]:
     return [int(part) for part in parts]
 
 
-def _written(
+def _write_results(
     kept: Kept, item: Source, setting: Setting, records: list[Record], folder: Path | None, output: Output
 ) -> Beside | None:
     """Write the requested files; return the measurements of the compiled model, if requested."""
@@ -238,7 +238,7 @@ def _written(
     from softmachine.studies.learn.runs import trained
 
     shown = kept.compiled or kept.plot or kept.probes  # a plot has the compiled model's line
-    beside = _beside(item, setting, probes=kept.probes, output=output, folder=folder) if shown else None
+    beside = _measure_compiled(item, setting, probes=kept.probes, output=output, folder=folder) if shown else None
     if kept.save is not None and folder is not None:
         save_checkpoint(trained(setting, folder), corpus_of(setting.task), kept.save)
     if kept.plot is not None:
@@ -246,7 +246,9 @@ def _written(
     return beside
 
 
-def _beside(item: Source, setting: Setting, *, probes: Path | None, folder: Path | None, output: Output) -> Beside:
+def _measure_compiled(
+    item: Source, setting: Setting, *, probes: Path | None, folder: Path | None, output: Output
+) -> Beside:
     """Measure the compiled model on the same words, and probe the trained one for its variables."""
     from softmachine import api
     from softmachine.cli.progress import working

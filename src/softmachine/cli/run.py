@@ -197,10 +197,10 @@ def command(
         return draw(model, text, execution.arithmetic, execution.seed, execution.max_steps, output)
     for view in views:
         view.require(model)
-    return _carried_out(execution, model, text, views, trace=trace, tokens=tokens, output=output)
+    return _run_and_show(execution, model, text, views, trace=trace, tokens=tokens, output=output)
 
 
-def _carried_out(
+def _run_and_show(
     execution: Execution, model: Model, text: str, views: Views, *, trace: bool, tokens: bool, output: Output
 ) -> Status:
     """Run a model, and print or return the outcome."""
@@ -208,23 +208,23 @@ def _carried_out(
 
     with working("preparing the weights", output):
         running = execution.running(model, text)
-    watched = _to_its_end(running, text, output, trace)
+    watched = _run_to_end(running, text, output, trace)
     audited, refused = _audit(running, execution.audit, execution.seed, output)
-    ended = _Ended(running.so_far(), watched, audited)
+    ended = _FinishedRun(running.so_far(), watched, audited)
     if output.as_json:
         if refused:
             raise refused
-        output.answer(_answer(ended, text, tokens=tokens) | _seen(ended, views, output))
+        output.answer(_run_json(ended, text, tokens=tokens) | _show_views(ended, views, output))
     else:
         _show(ended, output)
-        _seen(ended, views, output)
+        _show_views(ended, views, output)
     if refused:  # after the outcome of the run was printed
         raise refused
     return _status(ended, running.max_steps, output)
 
 
 @dataclass(frozen=True)
-class _Ended:
+class _FinishedRun:
     """A finished run, how it was displayed, and the result of its audit, if any."""
 
     run: Run
@@ -232,15 +232,15 @@ class _Ended:
     audited: AuditReport | None
 
 
-def _to_its_end(running: Running, text: str, output: Output, trace: bool) -> Watched:
+def _run_to_end(running: Running, text: str, output: Output, trace: bool) -> Watched:
     """Run to the end; if that fails or is interrupted, print how to resume."""
     try:
-        watched = _watched(running, text, output, trace)
+        watched = _run_displayed(running, text, output, trace)
     except (SoftmachineError, MemoryError):
-        _say_saved(running, output)
+        _save_unfinished(running, output)
         raise
     if watched.interrupted:
-        _say_saved(running, output)
+        _save_unfinished(running, output)
     if running.unsaved:
         output.warn(running.unsaved)
     return watched
@@ -259,7 +259,7 @@ def _audit(running: Running, count: int, seed: int, output: Output) -> tuple[Aud
             return None, problem
 
 
-def _show(ended: _Ended, output: Output) -> None:
+def _show(ended: _FinishedRun, output: Output) -> None:
     """Print the outcome of a run as text."""
     from softmachine.cli.watching import show_run
 
@@ -268,7 +268,7 @@ def _show(ended: _Ended, output: Output) -> None:
         output.say(f"audit: {ended.audited}")
 
 
-def _seen(ended: _Ended, views: Views, output: Output) -> dict[str, object]:
+def _show_views(ended: _FinishedRun, views: Views, output: Output) -> dict[str, object]:
     """Show the requested views of a run; return their JSON data."""
     found: dict[str, object] = {}
     for view in views:
@@ -276,17 +276,17 @@ def _seen(ended: _Ended, views: Views, output: Output) -> dict[str, object]:
     return found
 
 
-def _say_saved(running: Running, output: Output) -> None:
+def _save_unfinished(running: Running, output: Output) -> None:
     """Save an unfinished run, if it has a checkpoint, and print how to resume it."""
     if running.save():
         output.warn(f"the run so far is saved; to resume it: --resume {running.checkpoint}")
 
 
-def _watched(running: Running, text: str, output: Output, trace: bool) -> Watched:
+def _run_displayed(running: Running, text: str, output: Output, trace: bool) -> Watched:
     """Run to the end, displayed by a live screen, a trace, a status line, or not at all."""
-    from softmachine.cli.watching import MOST_ROWS, Trace, Watched, screen, status_line, watch
+    from softmachine.cli.watching import MAX_ROWS, Trace, Watched, screen, status_line, watch
 
-    view = view_of(running.model.codec, text, remember=MOST_ROWS)
+    view = view_of(running.model.codec, text, remember=MAX_ROWS)
     watcher: Watcher | None = None
     if view and running.resumed and (trace or output.live):
         view.follow_all(running.tokens[:1])  # the first token has no state to leap from
@@ -305,7 +305,7 @@ def _watched(running: Running, text: str, output: Output, trace: bool) -> Watche
     return Watched(interrupted, traced=trace, on_screen=output.live and view is not None, lines=lines)
 
 
-def _answer(ended: _Ended, text: str, *, tokens: bool) -> dict[str, object]:
+def _run_json(ended: _FinishedRun, text: str, *, tokens: bool) -> dict[str, object]:
     run, lines = ended.run, ended.watched.lines
     return {
         "name": run.model.name,
@@ -325,27 +325,27 @@ def _answer(ended: _Ended, text: str, *, tokens: bool) -> dict[str, object]:
         **({} if run.checked else {"unchecked": True}),
         **noted(run.notes),
         **({} if run.verified is None else {"verified": run.verified, "differs": run.differs}),
-        **({"difference": _difference(run.difference)} if run.difference else {}),
+        **({"difference": _difference_json(run.difference)} if run.difference else {}),
         **({"resumed": run.resumed} if run.resumed else {}),
         "seconds": round(run.seconds, 6),
         "tokens_per_second": round(run.tokens_per_second, 1) if len(run.tokens) > run.resumed else None,
         "interrupted": ended.watched.interrupted,
-        **({"audit": _audited(ended.audited)} if ended.audited else {}),
+        **({"audit": _audit_json(ended.audited)} if ended.audited else {}),
         **({} if lines is None else {"trace": lines}),
         **({"trace_tokens": list(run.tokens)} if tokens else {}),
     }
 
 
-def _difference(found: Difference) -> dict[str, object]:
-    return {"position": found.position, "said": found.said, "should_be": found.expected}
+def _difference_json(found: Difference) -> dict[str, object]:
+    return {"position": found.position, "emitted": found.said, "expected": found.expected}
 
 
-def _audited(audited: AuditReport) -> dict[str, object]:
+def _audit_json(audited: AuditReport) -> dict[str, object]:
     count, positions, seed = len(audited.steps), audited.positions, audited.seed
     return {"steps": count, "positions": positions, "seed": seed, "holds": audited.holds}
 
 
-def _status(ended: _Ended, max_steps: int, output: Output) -> Status:
+def _status(ended: _FinishedRun, max_steps: int, output: Output) -> Status:
     if ended.run.differs or (ended.audited and not ended.audited.holds):
         return Status.FAILS
     if ended.watched.interrupted:
