@@ -16,7 +16,7 @@ def test_a_formula_becomes_a_circuit_that_says_the_same(cli: Cli, tmp_path: Path
     file = tmp_path / "since.bench"
     called = cli("circuit", "Q_a since Q_b", "--length", "4", "--arithmetic", "fixed:6", "-o", file)
     assert called.status == 0
-    assert "compared on all 16 words: no disagreement" in called.out
+    assert "compared on all 16 inputs: no disagreement" in called.out
     again = formats.parse(file.read_text(), source=str(file))
     assert len(again.word("0000")) == 4
     refused = cli("circuit", "Q_a since Q_b", "--length", "4", "-o", file)
@@ -32,11 +32,11 @@ def test_the_figures_of_a_circuit_as_json(cli: Cli) -> None:
 
 
 def test_more_words_than_can_be_compared_are_sampled(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(circuit, "MOST_WORDS", 15)
-    monkeypatch.setattr(circuit, "SOME", 9)
+    monkeypatch.setattr(circuit, "MAX_WORDS", 15)
+    monkeypatch.setattr(circuit, "RANDOM_WORDS", 9)
     arguments = ("circuit", "Q_a since Q_b", "--arithmetic", "fixed:6", "--length")
-    assert "compared on random 9 words: no disagreement" in cli(*arguments, 4).out
-    assert "compared on all 8 words: no disagreement" in cli(*arguments, 3).out
+    assert "compared on random 9 inputs: no disagreement" in cli(*arguments, 4).out
+    assert "compared on all 8 inputs: no disagreement" in cli(*arguments, 3).out
 
 
 @pytest.mark.parametrize("gates", ["AC", "TC"])
@@ -97,7 +97,7 @@ def test_sizes_that_confirm_no_law_are_shown_as_numbers(cli: Cli) -> None:
 def test_a_source_of_one_size_has_no_growth(cli: Cli) -> None:
     called = cli("show", "parity-8", "--growth", "2,4,8")
     assert called.status == 2
-    assert "its inputs have length 8" in called.err
+    assert "have length 8" in called.err
 
 
 def test_show_says_how_long_chains_of_thought_are(cli: Cli) -> None:

@@ -178,7 +178,7 @@ def test_an_operation_that_the_system_refuses_is_no_internal_error(cli: Cli, mon
     monkeypatch.setattr(api, "load", full)
     called = cli("show", "parity", "--json")
     assert called.status == 2
-    assert called.err == "error: cannot go on: No space left on device\n"
+    assert called.err == "error: input or output failed: No space left on device\n"
     assert called.json["error"]["kind"] == "OSError"
 
 
@@ -189,8 +189,8 @@ def test_an_operation_that_the_system_refuses_is_no_internal_error(cli: Cli, mon
         (["run", "parity", "1", "--checkpoint", "."], "is a directory"),
         (["circuit", "prev Q_a", "--length", "2", "-o", "nowhere/x.bench"], "there is no folder nowhere"),
         (["compile", "parity", "-o", "pyproject.toml/x"], "cannot write pyproject.toml/x: Not a directory"),
-        (["export", "--set", "interp", "--context", "12", "-o", "x"], "a set has its own sources and lengths"),
-        (["export", "--set", "interp", "--to", "native", "-o", "x"], "sets are not written in the native format"),
+        (["export", "--set", "interp", "--context", "12", "-o", "x"], "a set defines its own sources and contexts"),
+        (["export", "--set", "interp", "--to", "native", "-o", "x"], "a set cannot be written in the native format"),
         (["export", "parity", "--dtype", "float8", "-o", "x"], "choose float32 or bfloat16 or float16 or float64\n"),
         (["run", "parity", "1", "--audit", "3", "--engine", "dense"], "--audit requires the fast engine"),
         (["run", "parity", "1", "--arithmetic", "fixed:99999999999"], "choose a precision from 1 to 4,096"),

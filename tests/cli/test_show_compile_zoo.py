@@ -188,9 +188,9 @@ def test_help_names_every_format(cli: Cli) -> None:
 
 @pytest.mark.skipif(not ONNX, reason="onnx or onnxruntime is missing: pip install 'softmachine[onnx]'")
 def test_export_prints_the_theorem_and_which_one_other_commands_use(cli: Cli, tmp_path: Path) -> None:
-    made = "compiled by the theorem address-bits"
+    made = "compiled with the theorem address-bits"
     folder = ("--to", "onnx", "--context", 12, "-o", tmp_path / "model", "--force")
     chosen = cli("export", "parity", *folder).out
-    assert f"  {made}, made for stock checkpoints; run and show use chapter-8 by default\n" in chosen
+    assert f"  {made}, designed for stock checkpoints; run and show use chapter-8 by default\n" in chosen
     assert f"  {made}\n" in cli("export", "parity", "--theorem", "address-bits", *folder).out
     assert json.loads(cli("export", "parity", "--json", *folder).out)["theorem"] == "address-bits"
