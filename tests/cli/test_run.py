@@ -345,7 +345,8 @@ def test_a_run_can_be_drawn(cli: Cli) -> None:
     assert called.status == 0
     *tokens, last = called.out.splitlines()
     assert last == (
-        "2 tokens, sampled with seed 3; first difference from the interpreter: token 1 is REJ, but should be (after a,_,R)"
+        "2 tokens, sampled with seed 3; first difference from the interpreter: "
+        "token 1 is REJ, but should be (after a,_,R)"
     )
     assert tokens[1].split() == ["1", "REJ", "0.15", "most", "likely:", "(after", "a,_,R)", "0.407"]
     answer = cli("run", "palindrome", "ab", "--sample", "--seed", "3", "--json").json

@@ -107,6 +107,6 @@ def test_menus_have_what_is_made_and_what_nobody_named() -> None:
     assert [*hook._named(nav)] == ["index.md", "commands/", "*"]
     expanded = hook._expanded(nav, ["new.md"])
     assert expanded[0] == {"Start": ["index.md"]}
-    assert expanded[1]["Commands"][:2] == ["commands/index.md", "commands/run.md"]
+    assert expanded[1]["Commands"][:2] == ["commands/index.md", "commands/zoo.md"]
     assert expanded[2] == {"More": ["new.md"]}
     assert hook._expanded(nav, []) == expanded[:2]
