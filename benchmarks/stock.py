@@ -30,7 +30,7 @@ def main() -> None:
 
 def measure(machine: str, steps: int, to: str, dtype: str, folder: Path) -> None:
     began = time.perf_counter()
-    exported = sm.export(machine, folder, to=to, length=steps + 2, dtype=dtype)
+    exported = sm.export(machine, folder, to=to, context=steps + 2, dtype=dtype)
     print(f"export: {time.perf_counter() - began:.1f} s, {exported.parameters:,} parameters", flush=True)
 
     import torch

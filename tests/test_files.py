@@ -830,9 +830,9 @@ print(*opened, sep="\\n")
 """
 ACTIONS = {
     "save": "sm.save(model, here / 'model'); sm.save(model, here / 'model', force=True)",
-    "onnx": "sm.export(model, here / 'onnx', to='onnx', length=16)",
-    "gguf": "sm.export('parity', here / 'gguf', to='gguf', length=32)",
-    "gpt2": "sm.export('parity', here / 'gpt2', to='gpt2', length=32)",
+    "onnx": "sm.export(model, here / 'onnx', to='onnx', context=16)",
+    "gguf": "sm.export('parity', here / 'gguf', to='gguf', context=32)",
+    "gpt2": "sm.export('parity', here / 'gpt2', to='gpt2', context=32)",
     "dataset": "for name in ('d.jsonl', 'd.csv', 'd.parquet'): sm.dataset('parity', up_to=3).save(here / name)",
     "page": "sm.page(sm.run('parity', '01'), here / 'page.html')",
     "figure": "from softmachine.support.figures import picture\nwith picture(here / 'f.png', 2, 2): pass",

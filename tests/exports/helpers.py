@@ -69,7 +69,7 @@ def codec_of(folder: Path) -> StreamCodec:
 def any_codec_of(folder: Path) -> Codec[Source]:
     """The codec of an exported model, from its map, which names the theorem and the source (of the zoo)."""
     facts = json.loads((folder / "softmachine.json").read_text(encoding="utf-8"))
-    theorem = theorem_named(facts["construction"])
+    theorem = theorem_named(facts["theorem"])
     assert theorem is not None
     loaded = sm.load(facts["source"]["name"])
     assert isinstance(loaded, Source)

@@ -159,7 +159,7 @@ def test_the_code_of_a_graphs_card_finds_paths_in_other_graphs(to: str, tmp_path
 @pytest.mark.parametrize("to", SLOW_WITH_TORCH)
 @pytest.mark.parametrize("name", ["response-formula", "dyck-1-program", "in-order-crasp"])
 def test_the_code_of_a_card_prints_answers_and_verdict(name: str, to: str, tmp_path: Path) -> None:
-    sm.export(name, tmp_path / "model", to=to, length=8)
+    sm.export(name, tmp_path / "model", to=to, context=8)
     codec = any_codec_of(tmp_path / "model")
     words = [word for word in all_words(codec.alphabet, 3 if to == "bert" else 2) if word]
     first, *output = printed_by_the_card(tmp_path / "model", [None, *words])
@@ -177,7 +177,7 @@ def test_the_code_of_a_card_prints_answers_and_verdict(name: str, to: str, tmp_p
 @needs_onnx
 def test_a_model_with_one_answer_only_is_written(tmp_path: Path) -> None:
     program = parse("alphabet a\nlast(i) = rightmost j : in(j) else 'a'\noutput last\n", name="one-letter")
-    written = sm.export(program, tmp_path / "model", to="onnx", length=4)
+    written = sm.export(program, tmp_path / "model", to="onnx", context=4)
     assert [(result.holds, result.margin) for result in written.verified] == [(True, None)]
     assert printed_by_the_card(tmp_path / "model", [("a", "a")]) == ["a a a\n"]
 
@@ -185,5 +185,5 @@ def test_a_model_with_one_answer_only_is_written(tmp_path: Path) -> None:
 @needs_onnx
 @pytest.mark.parametrize(("name", "length"), [("increment", 24), ("parity-counter", 24), ("power-of-two-crasp", 40)])
 def test_the_code_of_a_decoders_card_prints_a_run(name: str, length: int, tmp_path: Path) -> None:
-    sm.export(name, tmp_path / "model", to="onnx", length=length)
+    sm.export(name, tmp_path / "model", to="onnx", context=length)
     assert printed_by_the_card(tmp_path / "model", [None]) == [promised(tmp_path / "model")]

@@ -305,14 +305,14 @@ def test_without_torch_the_message_says_what_to_install(tmp_path: Path, monkeypa
     monkeypatch.setitem(sys.modules, "torch", None)
     monkeypatch.setattr(compiling, "compile_program", lambda *_: pytest.fail("nothing is compiled for nothing"))
     with pytest.raises(UsageError, match="exporting needs torch, which is not installed") as caught:
-        sm.export("increment", tmp_path / "model", length=16)
+        sm.export("increment", tmp_path / "model", context=16)
     assert caught.value.hint == "pip install 'softmachine[hf]'"
     assert list(tmp_path.iterdir()) == []
 
 
 @needs_torch
 def test_a_format_that_does_not_hold_is_refused_with_the_step_and_the_remedy(cli: Cli, tmp_path: Path) -> None:  # noqa: F811
-    wanted = ("--dtype", "bfloat16", "--construction", "address-bits", "--length", 64)
+    wanted = ("--dtype", "bfloat16", "--theorem", "address-bits", "--context", 64)
     called = cli("export", "palindrome", *wanted, "-o", tmp_path / "model")
     assert called.status == 2
     assert "gives a wrong output: in bfloat16, on 'ab" in called.err
@@ -323,7 +323,7 @@ def test_a_format_that_does_not_hold_is_refused_with_the_step_and_the_remedy(cli
 
 @needs_torch
 def test_a_formula_is_exported_and_says_true_or_false(cli: Cli, tmp_path: Path) -> None:  # noqa: F811
-    called = cli("export", "Q_a since Q_b", "--length", 32, "-o", tmp_path / "model", "--json")
+    called = cli("export", "Q_a since Q_b", "--context", 32, "-o", tmp_path / "model", "--json")
     assert called.status == 0, called.err
     answer = called.json
     assert {"path", "length", "dtype"} <= set(answer)
@@ -424,7 +424,7 @@ def test_transformer_lens_shows_head_symbol_and_state_in_the_residual_stream(tmp
 
     from softmachine.languages.turing import Action, Configuration
 
-    sm.export("palindrome", tmp_path / "model", to="gpt2", length=64)
+    sm.export("palindrome", tmp_path / "model", to="gpt2", context=64)
     facts = json.loads((tmp_path / "model" / "softmachine.json").read_text(encoding="utf-8"))
     codec = codec_of(tmp_path / "model")
     ids = {entry["token"]: entry["id"] for entry in facts["vocabulary"]}

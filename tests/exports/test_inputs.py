@@ -38,7 +38,7 @@ SLOW = [pytest.param(to, marks=[needs_torch, pytest.mark.slow]) for to in ("gpt2
 def test_the_code_of_a_decoders_card_reads_unspaced_text_and_reports_what_has_no_verdict(
     to: str, tmp_path: Path
 ) -> None:
-    sm.export("increment", tmp_path / "model", to=to, length=16)
+    sm.export("increment", tmp_path / "model", to=to, context=16)
     texts = ["1 0 1", "101", " 1 01 ", "1 x", "10x", "<unk>", "1" * 9, "1" * 20]
     job = {"texts": texts, "as the card says": True}
     ((spaced, unspaced, mixed, *unknown, outgrown, too_long),) = ask(tmp_path / "model", job)
@@ -55,7 +55,7 @@ def test_the_code_of_a_decoders_card_reads_unspaced_text_and_reports_what_has_no
 
 @pytest.mark.parametrize("to", [pytest.param("bert", marks=needs_torch), pytest.param("onnx", marks=needs_onnx)])
 def test_the_code_of_an_encoders_card_reads_unspaced_text_and_refuses_unknown_text(to: str, tmp_path: Path) -> None:
-    sm.export("dyck-1-program", tmp_path / "model", to=to, length=8)
+    sm.export("dyck-1-program", tmp_path / "model", to=to, context=8)
     job = {"texts": ["( ( ) )", "(())", "(x)", "()" * 5], "as the card says": True}
     ((spaced, unspaced, unknown, too_long),) = ask(tmp_path / "model", job)
     assert spaced.endswith("true\naccept\n")
@@ -83,7 +83,7 @@ def test_a_tokenizer_that_loses_the_unknown_token_is_noticed(tmp_path: Path) -> 
 def test_a_gguf_file_has_one_unknown_token_with_a_row(tmp_path: Path) -> None:
     from gguf import GGUFReader
 
-    sm.export("increment", tmp_path / "model", to="gguf", length=12)
+    sm.export("increment", tmp_path / "model", to="gguf", context=12)
     reader = GGUFReader(tmp_path / "model" / "model.gguf")
     facts = json.loads((tmp_path / "model" / "softmachine.json").read_text(encoding="utf-8"))
     texts = [entry["text"] for entry in facts["vocabulary"]]
@@ -157,11 +157,11 @@ def test_a_search_for_words_ends_when_its_budget_is_spent(monkeypatch: pytest.Mo
 @pytest.mark.parametrize(
     ("to", "dtype", "hint"),
     [
-        ("gpt2", "float16", "export it in float32, or for a smaller --length"),
-        ("gpt2", "bfloat16", "export it in float32, or for a smaller --length"),
-        ("gpt2", "float32", "export it in float64, or for a smaller --length"),
-        ("gpt2", "float64", "export it for a smaller --length"),
-        ("gguf", "float32", "export it for a smaller --length"),
+        ("gpt2", "float16", "export it in float32, or with a smaller --context"),
+        ("gpt2", "bfloat16", "export it in float32, or with a smaller --context"),
+        ("gpt2", "float32", "export it in float64, or with a smaller --context"),
+        ("gpt2", "float64", "export it with a smaller --context"),
+        ("gguf", "float32", "export it with a smaller --context"),
     ],
 )
 def test_the_hint_names_a_format_that_is_wider_and_that_there_is(to: str, dtype: str, hint: str) -> None:

@@ -137,7 +137,7 @@ def require_sizes(folder: Path, found: Found) -> None:
 )
 def test_a_card_teaches_to_read_and_write_what_our_engine_has(to: str, theorem: str, tmp_path: Path) -> None:
     folder = tmp_path / "model"
-    sm.export("increment", folder, to=to, length=24)
+    sm.export("increment", folder, to=to, context=24)
     model = checkpoint_model("increment", theorem, 24, to)
     # Values that the model does not compute itself, which would reveal half a write: before and between layers.
     patch = (1, 5, {"state[right]": 0.25, "state[done]": 0.75})
@@ -178,7 +178,7 @@ def test_a_card_teaches_to_read_and_write_what_our_engine_has(to: str, theorem: 
 @needs_torch
 def test_the_attention_maps_of_a_card_are_those_of_its_heads(tmp_path: Path) -> None:
     folder = tmp_path / "model"
-    sm.export("dyck-1-program", folder, to="bert", length=12)
+    sm.export("dyck-1-program", folder, to="bert", context=12)
     found = as_the_card_says(folder, (0, 0, {}))
     emitted = "\n".join(found.printed[: len(found.promised)])
     assert re.fullmatch(re.escape("\n".join(found.promised)).replace("·", r"\S+"), emitted)

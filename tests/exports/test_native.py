@@ -374,9 +374,9 @@ VECTOR = {"title": "t", "component": 0, "bits": 1, "addresses": [1]}
         put("theorem", "unknown"),
         put("theorem", ["temporal"]),
         put("theorem", "chapter-8"),
-        put("length", -1),
-        put("length", "x"),
-        put("length", True),
+        put("context", -1),
+        put("context", "x"),
+        put("context", True),
         put("source", None),
         put("source", ["temporal"]),
         put("source", "Q_a"),
@@ -661,7 +661,7 @@ def test_a_file_that_was_changed_is_named(whole: Path, tmp_path: Path, file: str
         (folder / file).write_bytes((other / file).read_bytes())
     else:
         text = (folder / file).read_text(encoding="utf-8")
-        (folder / file).write_text(text.replace('"length": null', '"length": 5'), encoding="utf-8")
+        (folder / file).write_text(text.replace('"context": null', '"context": 5'), encoding="utf-8")
     with pytest.raises(SourceError, match=f"{file} was changed after it was written: its digest differs"):
         sm.load(folder)
 

@@ -34,10 +34,10 @@ def wrong(prompt_format: Dialogue) -> Dialogue:
 @pytest.mark.parametrize("source", [pytest.param("parity", marks=pytest.mark.slow), "reverse-program"])
 def test_several_verify_what_one_does(source: str, tmp_path: Path) -> None:
     to = "gpt2" if source == "parity" else "bert"
-    alone = api.export(source, tmp_path / "alone", to=to, length=24)
+    alone = api.export(source, tmp_path / "alone", to=to, context=24)
     crew = Threads(1, losing=0.2)  # transformers loads one model at a time in a process
     with hiring(crew):
-        together = api.export(source, tmp_path / "together", to=to, length=24)
+        together = api.export(source, tmp_path / "together", to=to, context=24)
     assert together.verified == alone.verified
     assert crew.opened
     for file in sorted((tmp_path / "alone").iterdir()):
@@ -52,7 +52,7 @@ def test_the_first_failure_is_the_same(tmp_path: Path, monkeypatch: pytest.Monke
     crews: tuple[Crew | None, ...] = (None, helping)
     for crew in crews:
         with hiring(crew), pytest.raises(PrecisionError) as refused:
-            api.export("parity", tmp_path / "model", length=24)
+            api.export("parity", tmp_path / "model", context=24)
         output.add(str(refused.value))
     assert len(output) == 1
     assert helping.opened
@@ -60,7 +60,7 @@ def test_the_first_failure_is_the_same(tmp_path: Path, monkeypatch: pytest.Monke
 
 @pytest.mark.slow
 def test_processes_verify_what_one_does(tmp_path: Path) -> None:
-    alone = api.export("parity", tmp_path / "alone", length=24)
+    alone = api.export("parity", tmp_path / "alone", context=24)
     with hiring(Eager(2)):
-        together = api.export("parity", tmp_path / "together", length=24)
+        together = api.export("parity", tmp_path / "together", context=24)
     assert together.verified == alone.verified

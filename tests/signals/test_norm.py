@@ -168,7 +168,7 @@ def test_stock_checkpoints_have_no_such_layer_norm_of_several_numbers() -> None:
     pytest.importorskip("torch")
     model = sm.compile("odd(#<[Q_a])", "temporal-layer-norm")
     with pytest.raises(ConstructionError, match="layer norm"):
-        sm.export(model, "unwritten", length=8, to="bert")
+        sm.export(model, "unwritten", context=8, to="bert")
 
 
 def test_those_who_cannot_say_so_by_name() -> None:

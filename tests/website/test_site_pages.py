@@ -108,6 +108,6 @@ def test_menus_have_generated_pages_and_pages_without_menu_entry() -> None:
     assert [*hook._named(nav)] == ["index.md", "commands/", "*"]
     expanded = hook._expanded(nav, ["new.md"])
     assert expanded[0] == {"Start": ["index.md"]}
-    assert expanded[1]["Commands"][:2] == ["commands/index.md", "commands/run.md"]
+    assert expanded[1]["Commands"][:2] == ["commands/index.md", "commands/zoo.md"]
     assert expanded[2] == {"More": ["new.md"]}
     assert hook._expanded(nav, []) == expanded[:2]

@@ -16,6 +16,7 @@ from softmachine.engines.numerics import Arithmetic
 from softmachine.languages.source import Source
 from softmachine.support.errors import MORE, OutgrownError, Remedy, UsageError
 from softmachine.support.plugins import Shelf
+from softmachine.support.text import did_you_mean
 from softmachine.theorems.codec import Codec, Prompt, SegmentedCodec
 
 MOST_TRIED = 1_000_000
@@ -189,5 +190,5 @@ def engine_named(name: str) -> Engine:
     """
     found = ENGINES.get(name)
     if found is None:
-        raise UsageError(f"there is no engine {name!r}", hint=f"choose one of auto, {', '.join(ENGINES.names())}")
+        raise UsageError(f"unknown engine {name!r}", hint=did_you_mean(name, ("auto", *ENGINES.names())))
     return found

@@ -112,7 +112,7 @@ def _save(placed: Placed, folder: Path, dtype: str, prompt_format: Dialogue) -> 
     cast = {name: tensor.to(target).contiguous() for name, tensor in tensors.items()}
     for name, tensor in cast.items():
         if not torch.isfinite(tensor).all():
-            hint = "export it in another --dtype, or for a smaller --length"
+            hint = "export it in another --dtype, or with a smaller --context"
             raise PrecisionError(f"weights of {name} are too large for {dtype}", hint=hint)
     limit = len(model.positions) if prompt_format.decodes else len(model.positions) + 1
     config.save_pretrained(folder)

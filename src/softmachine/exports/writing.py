@@ -89,7 +89,7 @@ tags: [softmachine, compiled, mechanistic-interpretability]
 
 {about}
 
-The weights were not trained. They were compiled with softmachine, by the construction `{construction}`, and
+The weights were not trained. They were compiled with softmachine, by the construction `{theorem}`, and
 compute {what} {length:,} positions ({positions}).
 
 The model is {form} with {sizes}, a vocabulary of
@@ -124,7 +124,7 @@ def _card(compiled: Model, filled: Filled, exported: Exported, prompt_format: Di
         task=placed.task,
         name=compiled.name,
         about="\n\n".join([str(compiled.source), *exported.notes]),
-        construction=compiled.theorem.name,
+        theorem=compiled.theorem.name,
         what="every run that fits in"
         if prompt_format.decodes
         else "the output at every position of inputs that fit in",
@@ -182,7 +182,7 @@ def _map(compiled: Model, placed: Placed, exported: Exported, prompt_format: Dia
         "version": 2,
         "name": compiled.name,
         "architecture": placed.architecture,
-        "construction": compiled.theorem.name,
+        "theorem": compiled.theorem.name,
         "positions": exported.length,
         "dtype": exported.dtype,
         "dtypes_that_hold": list(exported.dtypes),

@@ -27,7 +27,7 @@ THEOREMS = ["chapter-8", "chapter-8-summary"]
 
 @pytest.fixture(scope="module", params=THEOREMS)
 def model(request: pytest.FixtureRequest) -> Model:
-    return sm.compile("busy-beaver-4", construction=request.param)
+    return sm.compile("busy-beaver-4", theorem=request.param)
 
 
 @pytest.fixture(scope="module")
