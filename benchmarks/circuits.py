@@ -1,7 +1,7 @@
 """A circuit of 160 gates and 36 inputs, in both layouts, with hard and soft attention, in floats and in fixed point.
 
-Run with ``python benchmarks/circuits.py [INPUTS]``. Every output is compared with the evaluator of circuits. The aim is
-less than 60 seconds an input.
+Run with ``python benchmarks/circuits.py [INPUTS]``. Every output is compared with the evaluator of circuits. The goal
+is less than 60 seconds per input.
 """
 
 from __future__ import annotations

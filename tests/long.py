@@ -1,6 +1,6 @@
-"""The tests that only the slow tier runs: most cases of long sweeps, and single tests that take seconds.
+"""What the fast suite leaves to the slow one: most cases of long sweeps, and a few tests that take long at once.
 
-``pytest -m slow`` runs them. The sweeps are those that take more than a second in total.
+Nothing is lost: ``pytest -m slow`` runs the rest. The sweeps were chosen by their time (over a second in all).
 """
 
 SWEEPS: dict[str, tuple[str, ...]] = {
@@ -24,12 +24,12 @@ SWEEPS: dict[str, tuple[str, ...]] = {
     "engines/dense/test_engine.py": ("test_reading_in_pieces_gives_what_reading_at_once_gives",),
     "engines/dense/test_guessing.py": ("test_random_decoders_say_the_same_with_guesses_and_without",),
     "engines/fast/test_kernels.py": (
-        "test_corners_are_best_only_if_no_position_makes_up_for_a_step",
-        "test_groups_find_what_comparing_all_keys_finds",
+        "test_corners_are_best_only_if_no_position_bonus_outweighs_a_step",
+        "test_groups_agree_with_comparing_all_keys",
     ),
     "engines/fast/test_machines.py": ("test_machines_of_the_zoo",),
     "engines/fast/test_segments.py": ("test_ternary_machines_with_summaries",),
-    "engines/fast/test_tables.py": ("test_random_transformers_as_tables",),
+    "engines/fast/test_tables.py": ("test_random_transformers_as_bytecode",),
     "languages/counter/test_from_turing.py": (
         "test_machines_of_the_zoo_answer_as_they_do_on_a_tape",
         "test_numbers_of_the_relative_encoding_are_read_as_words",
@@ -95,7 +95,7 @@ SWEEPS: dict[str, tuple[str, ...]] = {
     ),
     "to_circuit/test_to_circuit.py": ("test_the_circuit_says_what_the_transformer_says_on_every_word",),
 }
-"""Of these tests, every fourth case is in the fast suite."""
+"""Of these tests every fourth case is in the fast suite."""
 
 LONG = {
     "arithmetic/test_fixed.py": ("test_all_sums_products_and_quotients_of_small_formats",),
@@ -112,7 +112,7 @@ LONG = {
     "cli/test_slices.py": ("test_slices_are_drawn",),
     "engines/dense/test_engine.py": ("test_softmax_models_compute_what_a_few_lines_of_numpy_do",),
     "engines/dense/test_guessing.py": ("test_what_is_forgotten_leaves_no_trace",),
-    "engines/fast/test_machines.py": ("test_a_run_that_turns_out_to_be_long_changes_to_the_fast_engine",),
+    "engines/fast/test_machines.py": ("test_a_long_run_switches_to_the_fast_engine",),
     "engines/fast/test_segments.py": (
         "test_audits_of_segments_pass_and_find_a_wrong_token",
         "test_chapter_8_with_summaries_as_machine_code",
@@ -120,8 +120,8 @@ LONG = {
         "test_too_short_a_length_is_named",
     ),
     "engines/fast/test_tables.py": (
-        "test_a_warm_softmax_is_declined_by_tables",
-        "test_audits_of_tables_pass_and_find_a_wrong_token",
+        "test_a_warm_softmax_is_declined_as_bytecode",
+        "test_audits_of_bytecode_pass_and_find_a_wrong_token",
     ),
     "languages/circuit/test_generators.py": ("test_arithmetic_is_right_for_large_numbers",),
     "languages/counter/test_interpreter.py": (
@@ -155,7 +155,7 @@ LONG = {
         "test_powers_of_two_by_counting",
     ),
 }
-"""Each of these takes seconds."""
+"""These take seconds each."""
 
 LEVELS = ("test_signals", "test_weights_in_rationals", "test_weights_in_float64")
 HEAVY = (
@@ -168,4 +168,4 @@ HEAVY = (
     "odd-walks",
     "nondeterministic-logspace",
 )
-"""Of the table of cases, these theorems at the levels above."""
+"""Of the table of cases: these theorems at these levels."""

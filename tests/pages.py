@@ -1,13 +1,13 @@
-"""The commands and the Python code of a page of documentation, in order, with the output that the page shows.
+"""The runnable items of a page, in order, with the output that the page shows.
 
-Three kinds are found in Markdown, and in the examples of help texts:
+Markdown (and the examples of the help) may contain:
 
-- commands: lines ``$ softmachine …`` in a block, with their output below them; lines ``softmachine …`` in a block and
-  in `code`, without output;
-- blocks of Python, with their output in a block ``text`` directly below, or in comments;
+- commands: lines ``$ softmachine …`` in a block, with their output below; lines ``softmachine …`` in a block and in
+  `code`, without output;
+- blocks of Python, with their output in a block ``text`` below, or in comments;
 - Python sessions (``>>>``).
 
-In output, a line that consists of ``…`` stands for any lines, and a long line may be wrapped at spaces.
+A line ``…`` stands for any lines, and a long line may be broken at spaces.
 """
 
 from __future__ import annotations
@@ -28,18 +28,18 @@ INLINE = re.compile(r"(?<!`)`(softmachine [^`]+)`(?!`)")
 PLACEHOLDER = re.compile(r"\b(SOURCE|INPUT|FILE|DIR|FOLDER|FORMAT|NAME|N)\b|…")
 FAILS = re.compile(r"^(error|step limit reached)\b|[^o] disagreements?\b|differs from the interpreter", re.MULTILINE)
 WRITES = ("-o", "--checkpoint")
-"""Options for output files and folders, which later commands may read."""
+"""Options whose values are files or folders that later commands may read."""
 
 
 @dataclass(frozen=True)
 class Item:
-    """A command or a piece of code of a page.
+    """A runnable item of a page.
 
     Args:
         kind: ``command``, ``python`` or ``session``.
-        text: The command or the code.
-        output: The output that the page shows; None if it shows none.
-        line: The line number on the page.
+        text: The command or code.
+        output: The output shown on the page, if there is any.
+        line: The line on the page.
     """
 
     kind: str
@@ -55,7 +55,7 @@ class Item:
 
     @property
     def fails(self) -> bool:
-        """Whether the output on the page is that of a command that fails."""
+        """Whether the output on the page implies a status other than 0."""
         return bool(FAILS.search(self.output or ""))
 
 
@@ -67,7 +67,7 @@ class _Block:
 
 
 def items(page: str) -> list[Item]:
-    """All items of a page, in order."""
+    """Return all items of a page, in order."""
     blocks, prose = _blocks(page)
     found = [Item("command", text, None, line) for line, text in _inline(prose)]
     for block, following in zip_longest(blocks, blocks[1:]):
@@ -81,7 +81,7 @@ def items(page: str) -> list[Item]:
 
 
 def _shown_below(block: _Block, following: _Block | None) -> str | None:
-    """The output of a block of Python, if the next block shows it."""
+    """Return the output of a piece of Python, if the next block is that."""
     if following is None or following.language not in ("text", ""):
         return None
     lines = following.line - block.line - block.text.count("\n")
@@ -90,12 +90,12 @@ def _shown_below(block: _Block, following: _Block | None) -> str | None:
 
 
 def examples(epilog: str) -> list[Item]:
-    """The examples of a help text."""
+    """Return the examples of a help text."""
     return list(_commands(_Block("", re.sub(r"^ +", "", epilog.replace("\\\n", " "), flags=re.MULTILINE), 0)))
 
 
 def groups(found: Sequence[Item]) -> list[list[Item]]:
-    """Items that depend on each other: a command and those that read its output files; all Python of a page."""
+    """Group items that depend on one another: a command with those that name its files; all Python of a page."""
     kept: list[list[Item]] = []
     for item in found:
         with_it = [group for group in kept if any(_belong(earlier, item) for earlier in group)]
@@ -111,7 +111,7 @@ def _belong(earlier: Item, item: Item) -> bool:
 
 
 def _blocks(page: str) -> tuple[list[_Block], list[tuple[int, str]]]:
-    """The blocks of a page, fenced or indented by four spaces after an empty line; and the lines of prose."""
+    """Return the blocks of a page, fenced or indented by four spaces after an empty line, and the lines of prose."""
     blocks: list[_Block] = []
     prose: list[tuple[int, str]] = []
     lines = page.splitlines()
@@ -133,7 +133,7 @@ def _blocks(page: str) -> tuple[list[_Block], list[tuple[int, str]]]:
 
 
 def _inline(prose: list[tuple[int, str]]) -> Iterator[tuple[int, str]]:
-    """Commands in the text that have no placeholder."""
+    """Yield commands in the text without placeholders."""
     for line, text in prose:
         for command in INLINE.findall(text):
             if not PLACEHOLDER.search(command):
@@ -141,12 +141,11 @@ def _inline(prose: list[tuple[int, str]]) -> Iterator[tuple[int, str]]:
 
 
 def _commands(block: _Block) -> Iterator[Item]:
-    """The commands of a block, each the part after the last ``&&``, with the output shown below."""
+    """Yield the commands of a block (after the last ``&&``), with the output below them."""
     lines = iter(enumerate(block.text.splitlines(), block.line))
     command, first, output = "", 0, list[str]()
     for number, text in lines:
-        typed = text.startswith("$ ")
-        if not typed and not text.startswith("softmachine "):
+        if not text.startswith(("$ ", "softmachine ")):
             output.append(text)
             continue
         yield from _command(command, output, first)
@@ -163,8 +162,8 @@ def _command(text: str, output: list[str], line: int) -> Iterator[Item]:
         yield Item("command", command, shown or None, line)
 
 
-def difference(found: str, shown: str) -> str:
-    """The difference between the printed output and the output on the page; empty if there is none."""
+def compare_output(found: str, shown: str) -> str:
+    """Compare the printed output with that on a page; return the difference, empty if there is none."""
     wanted = [line.rstrip() for line in shown.strip("\n").splitlines()]
     pattern = "\n".join(re.escape(line) if line.strip() != "…" else "…" for line in wanted)
     whole = "\n".join(line.rstrip() for line in found.strip("\n").splitlines())
@@ -172,11 +171,11 @@ def difference(found: str, shown: str) -> str:
     pattern = re.sub(r"\n(?=\S)", r"[\\n ]", pattern)
     if re.fullmatch(pattern.rstrip("\n"), whole.rstrip("\n")):
         return ""
-    return f"the page shows\n{shown}\nbut this is printed:\n{whole}"
+    return f"on the page:\n{shown}\nprinted:\n{whole}"
 
 
-def execute(item: Item, names: dict[str, object]) -> tuple[str, str]:
-    """Execute a piece of Python; its output, and the values that differ from those in comments."""
+def run_python(item: Item, names: dict[str, object]) -> tuple[str, str]:
+    """Run a piece of Python; return its output, and the values that differ from those in its comments."""
     if item.kind == "session":
         return "", _session(item, names)
     output = StringIO()
@@ -186,7 +185,7 @@ def execute(item: Item, names: dict[str, object]) -> tuple[str, str]:
 
 
 def _statements(item: Item, names: dict[str, object]) -> Iterator[str]:
-    """Execute the statements; an expression followed by a comment with a value must have that value."""
+    """Run the statements, and compare expressions with the values in comments after them."""
     comments = {
         token.start[0]: token.string[1:].strip()
         for token in tokenize.generate_tokens(StringIO(item.text).readline)
@@ -203,7 +202,7 @@ def _statements(item: Item, names: dict[str, object]) -> Iterator[str]:
 
 
 def _literal(comment: str) -> tuple[object] | None:
-    """The value at the start of a comment, up to a semicolon, if there is one."""
+    """Return the literal at the beginning of a comment, up to a semicolon, if there is one."""
     try:
         return (ast.literal_eval(comment.partition(";")[0].strip()),)
     except (SyntaxError, ValueError):
@@ -211,7 +210,7 @@ def _literal(comment: str) -> tuple[object] | None:
 
 
 def _session(item: Item, names: dict[str, object]) -> str:
-    """Execute a session as doctest does."""
+    """Run a session as doctest does."""
     test = doctest.DocTestParser().get_doctest(item.text, names, "page", None, item.line)
     test.globs = names
     complaints = StringIO()

@@ -41,7 +41,8 @@ def test_run_and_check_take_what_the_commands_take() -> None:
     assert (report.inputs, report.holds) == (7, True)
     assert sm.check("#<[Q_a] = 2", up_to=2, alphabet=["a", "bb", "c"]).inputs == 13
     assert sm.check("#<[Q_a] = 2", up_to=2).inputs == 7, "two letters, as the command has it"
-    assert sm.check("Q_a since Q_b", up_to=2, attention="soft", certified=8).holds
+    assert sm.check("Q_a since Q_b", up_to=2, attention="soft").holds
+    assert sm.check("Q_a since Q_b", up_to=2, attention="soft", context=8).holds
     assert sm.run("1RB1LB_1LA1RZ", format="bbchallenge").steps == 6
 
 

@@ -49,7 +49,7 @@ def comes_out(case: Case, model: Model, arithmetic: str, engine: str = "dense") 
 
 
 def segments(codec: Codec[Source], word: str) -> Iterator[tuple[Prompt, tuple[str | None, ...]]]:
-    """The prompts that a model reads for an input, and what it should say, by the interpreter."""
+    """The prompts of a model for an input, and the expected outputs of the interpreter."""
     if isinstance(codec, SegmentedCodec):
         yield from codec.expected_segments(word, MOST)
     else:
@@ -57,7 +57,7 @@ def segments(codec: Codec[Source], word: str) -> Iterator[tuple[Prompt, tuple[st
 
 
 def read(codec: Codec[Source], prompt: Prompt, said: tuple[str | None, ...]) -> tuple[list[str], int]:
-    """What a model reads to say this, and the first position that counts."""
+    """The tokens that a model reads before these outputs, and the first position that is compared."""
     if not isinstance(codec, DecoderCodec):
         return list(prompt.tokens), 0
     return [*prompt.tokens, *(token or "" for token in said[:-1])], len(prompt.tokens) - 1
@@ -82,7 +82,7 @@ def test_interpreter(case: Case) -> None:
 
 @every_case
 def test_signals(case: Case) -> None:
-    """Exact evaluation checks every promise on the way; softmax of scores that differ has no exact value."""
+    """Exact evaluation checks every promise; softmax of scores that differ has no exact value."""
     program, codec = signals_of(case.model.source, case.theorem, case.attention, case.length)
     for prompt, said in segments(codec, case.examples[-1][0]):
         tokens, begin = read(codec, prompt, said)
@@ -116,7 +116,7 @@ def is_jitted_quickly(case: Case) -> bool:
 
 
 def why_not_fast(case: Case, model: Model) -> str | None:
-    """Why the fast engine refuses a model, if it should."""
+    """The reason why the fast engine does not support a model, if any."""
     if not model.weights.causal:
         return "is an encoder"
     if model.weights.rooted:
@@ -156,7 +156,7 @@ def case_theorem(case: Case) -> sm.Theorem:
 
 @pytest.mark.parametrize("case", [case for case in CASES if case.positions], ids=str)
 def test_stock_checkpoint(case: Case) -> None:
-    """What goes into a stock checkpoint, read with plain numpy."""
+    """The tensors of an exported checkpoint, evaluated with NumPy."""
     model = stock_model(case.model.source, case.theorem, case.positions, "onnx")
     lowered = lower(model, case.positions, ahead=not isinstance(model.codec, DecoderCodec))
     for word, _ in case.examples:

@@ -1,4 +1,4 @@
-"""Models and theorems: what they say of themselves."""
+"""Properties and texts of models and theorems."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def test_a_length_belongs_to_the_model_only_if_the_weights_depend_on_it() -> Non
 
 
 def test_the_older_name_of_a_theorem_is_taken_too() -> None:
-    assert sm.compile("increment", construction="residues", length=32) == model_of("increment", "residues", length=32)
+    assert sm.compile("increment", theorem="residues", length=32) == model_of("increment", "residues", length=32)
 
 
 def test_theorems_are_found_by_name_and_by_source() -> None:

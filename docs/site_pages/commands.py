@@ -1,4 +1,4 @@
-"""One page a command: what ``--help`` says, in tables."""
+"""One page per command: the text of ``--help``, in tables."""
 
 from __future__ import annotations
 
@@ -9,23 +9,26 @@ from typing import Any
 from rich.text import Text
 
 from site_pages.markdown import fenced, joined, section, table
-from softmachine.cli.app import COMMANDS, command
+from softmachine.cli.app import COMMANDS, GROUPS, command
 
 
 @cache
 def pages() -> dict[str, str]:
-    """The list of all commands, and a page for each."""
+    """Pages by name: the list of all commands, and one page per command."""
     whole = command()
     return {"index": _index(whole), **{name: _page(name, whole.commands[name]) for name in COMMANDS}}
 
 
 def _index(whole: Any) -> str:
-    rows = [(f"[{name}]({name}.md)", _plain(whole.commands[name].help).split("\n\n")[0]) for name in COMMANDS]
+    rows = {
+        title: [(f"[{name}]({name}.md)", _plain(whole.commands[name].help).split("\n\n")[0]) for name in names]
+        for title, names in GROUPS.items()
+    }
     parts = [
         "# Commands",
         _plain(whole.help),
-        table(("command", "does"), rows),
-        "Every command has `--help`, `--json` and `--quiet`. `softmachine --install-completion` teaches the Tab key.",
+        *(section(title, table(("command", "does"), members)) for title, members in rows.items()),
+        "Every command has `--help`, `--json` and `--quiet`; `softmachine --install-completion` adds shell completion.",
         fenced(_examples(whole.epilog), "sh"),
     ]
     return joined(parts)
@@ -38,20 +41,23 @@ def _page(name: str, each: Any) -> str:
     usage = f"softmachine {name} {' '.join(each.collect_usage_pieces(context))}"
     arguments = [item for item in each.params if isinstance(item, TyperArgument)]
     rows = [(f"`{item.metavar}`", _help(item)) for item in arguments]
-    options = [item for item in each.params if not isinstance(item, TyperArgument) and not item.hidden]
+    panels: dict[str, list[tuple[str, str]]] = {}
+    for item in each.params:
+        if not isinstance(item, TyperArgument) and not item.hidden:
+            panels.setdefault(item.rich_help_panel or "Options", []).append((_names(item), _help(item)))
     parts = [
         f"# {name}",
         _plain(each.help),
         fenced(usage, "sh"),
         section("Examples", fenced(_examples(each.epilog), "sh")),
         section("Arguments", table(("argument", "is"), rows) if rows else ""),
-        section("Options", table(("option", "does"), [(_names(item), _help(item)) for item in options])),
+        *(section(title, table(("option", "does"), rows)) for title, rows in panels.items()),
     ]
     return joined(parts)
 
 
 def _plain(text: str | None) -> str:
-    """Help without its markup."""
+    """The help without markup."""
     return Text.from_markup(dedent(text or "")).plain.strip()
 
 

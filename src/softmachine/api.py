@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, overload
 
@@ -14,7 +15,9 @@ from softmachine.support.arguments import validated
 from softmachine.support.errors import OutgrownError, Remedy, SoftmachineError, UsageError
 from softmachine.support.estimates import consent
 from softmachine.support.progress import Tell, nobody
+from softmachine.support.text import did_you_mean
 from softmachine.theorems import Theorem, theorem_for
+from softmachine.theorems.codec import DecoderCodec
 from softmachine.theorems.theorem import MOST_CONTEXT
 from softmachine.transformer.weights import Transformer
 
@@ -27,8 +30,12 @@ if TYPE_CHECKING:
     from softmachine.inspection import Inspection
     from softmachine.inspection.svg import Picture
     from softmachine.studies.datasets import Dataset
+    from softmachine.studies.sweeps.check import Wanted
 
 
+ATTENTIONS = ("hard", "soft")
+MAX_RUNS_MEASURED = 100_000
+"""Maximum number of inputs among whose runs `check` looks for the longest one."""
 MOST_STEPS = 100_000_000
 """Default step limit of the fast engine."""
 
@@ -43,7 +50,6 @@ def compile(  # noqa: A001
     length: int | None = None,
     alphabet: str | Iterable[str] | None = None,
     format: str | None = None,  # noqa: A002
-    construction: str | None = None,
 ) -> Model:
     """Compiles a source to a transformer.
 
@@ -56,13 +62,13 @@ def compile(  # noqa: A001
             If only one of ``context`` and ``length`` is given, it is used for both.
         alphabet: Additional input symbols of a formula.
         format: Format of the source. Default: detected.
-        construction: Deprecated alias of ``theorem``.
 
     Returns:
         The model: weights, codec, theorem and source.
     """
+    if attention not in (None, *ATTENTIONS):
+        raise UsageError(f"unknown attention {attention!r}", hint=did_you_mean(attention, ATTENTIONS))
     item = load(source, format, alphabet=alphabet)
-    theorem = theorem or construction
     if isinstance(item, Model):
         _require_as_compiled(item, theorem, attention, max(context or 0, length or 0))
         return item
@@ -301,7 +307,6 @@ def check(
     theorem: str | Theorem | None = None,
     attention: str | None = None,
     context: int | None = None,
-    certified: int | None = None,
     alphabet: str | Iterable[str] | None = None,
     format: str | None = None,  # noqa: A002
     arithmetic: str | Arithmetic = "float64",
@@ -323,8 +328,8 @@ def check(
         seed: Seed of the random inputs.
         theorem: The theorem to compile a source with. Default: the first that applies.
         attention: ``"hard"`` or ``"soft"``, if a source is compiled. Default: the theorem's preference.
-        context: Number of positions that the weights are built for, if a source is compiled.
-        certified: Length that softmax is certified for, if a source is compiled.
+        context: Number of positions that the weights are built for, and length that soft attention is certified for,
+            if a source is compiled. Default of the latter: the longest run tried.
         alphabet: Additional input symbols of a formula. By default, its alphabet is extended to at least two symbols.
         format: Format of the source. Default: detected.
         arithmetic: Number format that the model runs in.
@@ -343,17 +348,52 @@ def check(
     from softmachine.support.parallel import crew_of
 
     item = load_for_many_words(model, format, alphabet) if source is None else load(model, format, alphabet=alphabet)
-    compiled = compile(item, theorem, attention=attention, context=context, length=certified)
+    wanted = Wanted(up_to, sample, length, seed, arithmetic, max_steps, first)
+    compiled = compile_for_check(item, wanted, theorem, attention=attention, context=context)
     if source is not None:
         other = theorem_for(source, compiled.theorem.name)
         compiled = replace(compiled, codec=other.codec_for(source, compiled.length), theorem=other)
     with consent(yes):
         crew = crew_of(None if cluster is not None and workers == 1 else workers, cluster)
-        wanted = Wanted(up_to, sample, length, seed, arithmetic, max_steps, first)
         checking = Checking(compiled, wanted, crew=crew, journal=None if journal is None else Path(journal))
         for _ in checking:
             pass
         return checking.report
+
+
+def compile_for_check(
+    item: Source | Model,
+    wanted: Wanted,
+    theorem: str | Theorem | None = None,
+    *,
+    attention: str | None = None,
+    context: int | None = None,
+) -> Model:
+    """Compile a source to be checked: soft attention is certified for the context, or else for the longest run tried.
+
+    Raises:
+        UsageError: If finding the longest run would take too long.
+    """
+    if (
+        attention != "soft"
+        or context is not None
+        or isinstance(item, Model)
+        or "soft" in theorem_for(item, theorem).attentions
+    ):
+        return compile(item, theorem, attention=attention, context=context)
+    hard = compile(item, theorem, attention="hard")
+    sweep = wanted.sweep(hard)
+    if isinstance(hard.codec, DecoderCodec):
+        if sweep.total > MAX_RUNS_MEASURED:
+            raise UsageError(
+                f"soft attention is certified for the longest run, which is too expensive to find for {sweep.number}",
+                hint="check fewer inputs, or choose the context",
+            )
+        words = sweep.part(0, int(sweep.total))
+    else:
+        words = islice(hard.codec.words(sweep.longest), 1)  # all inputs of a length need as many positions
+    longest = max((hard.codec.positions(word, wanted.max_steps) for word in words), default=0)
+    return soften(hard, length=longest)[0]
 
 
 @validated
@@ -466,10 +506,9 @@ def export(
     folder: str | Path,
     *,
     to: str = "gpt2",
-    length: int | None = None,
+    context: int | None = None,
     dtype: str | None = None,
     theorem: str | Theorem | None = None,
-    construction: str | None = None,
     force: bool = False,
     tell: Tell = nobody,
     workers: int = 1,
@@ -481,13 +520,12 @@ def export(
 
     Args:
         model: A model, or a source, which is compiled first. Hard attention is replaced by softmax, certified for
-            ``length``.
+            ``context``.
         folder: The folder to write.
         to: Target format; see ``docs/export.md``.
-        length: Number of positions: markers, input and steps together.
+        context: Number of positions: markers, input and steps together.
         dtype: Floating-point format of the weights. Default: ``"float32"``.
         theorem: The theorem to compile a source with. Default: the one designed for the format.
-        construction: Deprecated alias of ``theorem``.
         force: If True, replaces a model that is already there.
         tell: Progress callback; called with a short description of each stage.
         workers: Number of processes that run the stock model on sample inputs; see :func:`check`.
@@ -499,20 +537,20 @@ def export(
     from softmachine.support.parallel import Processes, hired, hiring
 
     item = load(model)
-    wanted, dtype, folder = theorem or construction, dtype or "float32", Path(folder)
-    if isinstance(item, Model) and not compiled_by(item, wanted):
+    dtype, folder = dtype or "float32", Path(folder)
+    if isinstance(item, Model) and not compiled_by(item, theorem):
         raise UsageError(f"{item.name!r} is already compiled with {item.theorem.name}")
-    form = ready(to, dtype, folder, length, force=force)
+    form = ready(to, dtype, folder, context, force=force)
     if isinstance(item, Model):
-        positions, compiled = positions_of(item, length), item
+        positions, compiled = positions_of(item, context), item
     else:
-        positions = DEFAULT_LENGTH if length is None else length
+        positions = DEFAULT_LENGTH if context is None else context
         tell("compiling")
-        chosen = theorem_for(item, wanted)
-        if wanted is None:
+        chosen = theorem_for(item, theorem)
+        if theorem is None:
             chosen = stock_theorem(item, form, dtype) or chosen
         attention = "hard" if "hard" in chosen.attentions else "soft"
-        compiled = compile(item, chosen, attention=attention, length=positions if chosen.length else None)
+        compiled = compile(item, chosen, attention=attention, context=positions if chosen.length else None)
     with hiring(Processes(workers, asked=False) if workers > 1 else hired()):
         return written(compiled, folder, form, length=positions, dtype=dtype, force=force, tell=tell)
 

@@ -70,7 +70,7 @@ def test_edited_weights_get_no_certificate_of_their_theorem(edited: Model) -> No
 def test_edited_weights_are_not_exported_as_if_they_were_not(edited: Model, tmp_path: Path) -> None:
     pytest.importorskip("transformers")
     with pytest.raises(ConstructionError, match="not those that the theorem chapter-8 compiles"):
-        sm.export(edited, tmp_path / "out", to="gpt2", length=32)
+        sm.export(edited, tmp_path / "out", to="gpt2", context=32)
     assert not (tmp_path / "out").exists()
 
 
@@ -132,16 +132,20 @@ def test_a_certificate_is_stored_and_verified(folder: Path) -> None:
     assert Recipe.of(model).model().weights == model.weights  # type: ignore[union-attr]
 
 
+def without_certificate(facts: dict[str, Any]) -> None:
+    """Replace the keys of a manifest by those of earlier versions, which did not store the certificate."""
+    facts.update(length=facts.pop("context"), certified=facts.pop("certificate")["length"])
+
+
 @pytest.mark.parametrize(
     "change",
     [
-        lambda facts: facts.update(certified=6000),
-        lambda facts: facts["certificate"].update(length=6000),
+        lambda facts: facts["certificate"].update(length=10**12),
         lambda facts: facts["certificate"].update(sharpness=1),
         lambda facts: facts["certificate"]["digests"].update(soft="0" * 64),
         lambda facts: facts["certificate"].update(sharpness="many"),
         lambda facts: facts.update(certificate=[]),
-        lambda facts: facts.pop("certificate"),  # the sharpness was not the default one, so it is not found again
+        without_certificate,  # the sharpness was not the default one, so it is not found again
     ],
 )
 def test_a_claim_that_is_not_confirmed_is_refused(folder: Path, change: Callable[[dict[str, Any]], object]) -> None:
@@ -150,17 +154,17 @@ def test_a_claim_that_is_not_confirmed_is_refused(folder: Path, change: Callable
         sm.load(folder)
 
 
-def test_a_folder_without_certificate_gets_it_again(tmp_path: Path) -> None:
+def test_an_earlier_folder_without_certificate_gets_it_again(tmp_path: Path) -> None:
     model = sm.soften("Q_a since Q_b", length=20)[0]
     sm.save(model, tmp_path / "soft")
-    rewrite(tmp_path / "soft", lambda facts: facts.pop("certificate"))
+    rewrite(tmp_path / "soft", without_certificate)
     assert sm.load(tmp_path / "soft") == model
 
 
 def test_a_certified_length_is_not_written_for_changed_weights(tmp_path: Path) -> None:
     softened, _ = sm.soften("Q_a since Q_b", length=20)
     sm.save(replace(softened, weights=ablated(softened.weights)), tmp_path / "soft")
-    assert "certified" not in json.loads((tmp_path / "soft" / MARK).read_text(encoding="utf-8"))
+    assert "certificate" not in json.loads((tmp_path / "soft" / MARK).read_text(encoding="utf-8"))
     model = sm.load(tmp_path / "soft")
     assert isinstance(model, Model)
     assert model.certified is None
@@ -207,14 +211,15 @@ def test_a_false_gap_would_be_certified_without_a_test() -> None:
 @pytest.mark.parametrize("work", [sm.soften, sm.certificate])
 def test_a_false_gap_of_a_plugin_is_refused(work: Callable[..., object]) -> None:
     model = sm.compile(FIRST, plugin(5))
-    with pytest.raises(BrokenPromiseError, match=r"on the input 'a.*head 'first' .*the gap is 1/6, less than the declared"):
+    message = r"on the input 'a.*head 'first' .*the gap is 1/6, less than the declared"
+    with pytest.raises(BrokenPromiseError, match=message):
         work(model, length=40)
 
 
 def test_a_false_gap_of_a_plugin_is_not_exported(tmp_path: Path) -> None:
     pytest.importorskip("transformers")
     with pytest.raises(BrokenPromiseError, match="the gap is 1/6"):
-        sm.export(sm.compile(FIRST, plugin(5)), tmp_path / "out", to="bert", length=12)
+        sm.export(sm.compile(FIRST, plugin(5)), tmp_path / "out", to="bert", context=12)
 
 
 def test_a_false_margin_is_refused() -> None:

@@ -29,7 +29,7 @@ def test_what_only_signals_have_is_refused(tmp_path: Path, cli: Cli) -> None:
     sm.save(picking(LEFTMOST_HARD), tmp_path / "bare")
     refused = cli("certify", str(tmp_path / "bare"), "--length", "3", "--csv", str(tmp_path / "x.csv"))
     assert refused.status == 2
-    assert "--csv is for certificates from signals" in refused.err
+    assert "--csv requires a source" in refused.err
 
 
 def test_a_source_is_certified_from_its_weights(cli: Cli) -> None:

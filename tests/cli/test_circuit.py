@@ -14,35 +14,35 @@ from tests.cli.conftest import Cli
 
 def test_a_formula_becomes_a_circuit_that_says_the_same(cli: Cli, tmp_path: Path) -> None:
     file = tmp_path / "since.bench"
-    called = cli("circuit", "Q_a since Q_b", "--inputs", "4", "--arithmetic", "fixed:6", "-o", file)
+    called = cli("circuit", "Q_a since Q_b", "--length", "4", "--arithmetic", "fixed:6", "-o", file)
     assert called.status == 0
-    assert "compared on all 16 words: no disagreement" in called.out
+    assert "compared on all 16 inputs: no disagreement" in called.out
     again = formats.parse(file.read_text(), source=str(file))
     assert len(again.word("0000")) == 4
-    refused = cli("circuit", "Q_a since Q_b", "--inputs", "4", "-o", file)
+    refused = cli("circuit", "Q_a since Q_b", "--length", "4", "-o", file)
     assert refused.status == 2
     assert "exists already" in refused.err
 
 
 def test_the_figures_of_a_circuit_as_json(cli: Cli) -> None:
-    answer = cli("circuit", "prev Q_a", "--alphabet", "ab", "--inputs", "3", "--arithmetic", "fixed:5", "--json").json
+    answer = cli("circuit", "prev Q_a", "--alphabet", "ab", "--length", "3", "--arithmetic", "fixed:5", "--json").json
     assert answer["words"] == 8
     assert answer["disagreements"] == []
     assert answer["depth"] >= 1
 
 
 def test_more_words_than_can_be_compared_are_sampled(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(circuit, "MOST_WORDS", 15)
-    monkeypatch.setattr(circuit, "SOME", 9)
-    arguments = ("circuit", "Q_a since Q_b", "--arithmetic", "fixed:6", "--inputs")
-    assert "compared on random 9 words: no disagreement" in cli(*arguments, 4).out
-    assert "compared on all 8 words: no disagreement" in cli(*arguments, 3).out
+    monkeypatch.setattr(circuit, "MAX_WORDS", 15)
+    monkeypatch.setattr(circuit, "RANDOM_WORDS", 9)
+    arguments = ("circuit", "Q_a since Q_b", "--arithmetic", "fixed:6", "--length")
+    assert "compared on random 9 inputs: no disagreement" in cli(*arguments, 4).out
+    assert "compared on all 8 inputs: no disagreement" in cli(*arguments, 3).out
 
 
 @pytest.mark.parametrize("gates", ["AC", "TC"])
 def test_the_gates_that_were_asked_for_are_counted_compared_and_written(cli: Cli, tmp_path: Path, gates: str) -> None:
     file = tmp_path / "made.bench"
-    arguments = ("circuit", "#<[Q_a] = #<[Q_b]", "--inputs", "4", "--arithmetic", "fixed:6", "--gates", gates)
+    arguments = ("circuit", "#<[Q_a] = #<[Q_b]", "--length", "4", "--arithmetic", "fixed:6", "--gates", gates)
     called = cli(*arguments, "-o", file, "--json")
     assert called.status == 0
     assert called.json["disagreements"] == []
@@ -56,7 +56,7 @@ def test_the_gates_that_were_asked_for_are_counted_compared_and_written(cli: Cli
 
 @pytest.mark.parametrize("source", ["palindrome", "parity-counter"])
 def test_what_goes_on_token_by_token_is_no_circuit(cli: Cli, source: str) -> None:
-    called = cli("circuit", source, "--inputs", "2")
+    called = cli("circuit", source, "--length", "2")
     assert called.status == 2
     assert "is autoregressive" in called.err
 
@@ -64,10 +64,10 @@ def test_what_goes_on_token_by_token_is_no_circuit(cli: Cli, source: str) -> Non
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--inputs", "3", "--gates", "NC"], "AC or TC"),
-        (["--inputs", "3", "-o", "since.png"], ".bench"),
-        (["--inputs", "3", "--arithmetic", "float64"], "fixed"),
-        (["--inputs", "0"], "--inputs"),
+        (["--length", "3", "--gates", "NC"], "AC, TC"),
+        (["--length", "3", "-o", "since.png"], ".bench"),
+        (["--length", "3", "--arithmetic", "float64"], "fixed"),
+        (["--length", "0"], "--length"),
     ],
 )
 def test_bad_requests_for_circuits_are_refused(cli: Cli, arguments: list[str], message: str) -> None:
@@ -77,7 +77,7 @@ def test_bad_requests_for_circuits_are_refused(cli: Cli, arguments: list[str], m
 
 
 def test_growth_is_measured_at_several_lengths(cli: Cli) -> None:
-    out = cli("show", "increment", "--construction", "ternary", "--growth", "16,32,64").out
+    out = cli("show", "increment", "--theorem", "ternary", "--growth", "16,32,64").out
     assert "depth      14, 17, 19" in out
     assert "measured for n = 16, 32, 64" in out
     fixed = cli("show", "palindrome", "--growth", "16,32", "--json").json
@@ -89,15 +89,15 @@ def test_growth_is_measured_at_several_lengths(cli: Cli) -> None:
 def test_sizes_that_confirm_no_law_are_shown_as_numbers(cli: Cli) -> None:
     """Depth and width of uniform-circuits are logarithmic; a line through the numbers at 2, 4 and 8 is no law."""
     out = cli("show", "parity-family", "--theorem", "uniform-circuits", "--growth", "2,4,8", "--context", "2").out
-    assert "turns of reading numbers  9, 10, 12\n" in out
-    assert "width                     160, 176, 208\n" in out
+    assert "iterations of reading numbers  9, 10, 12\n" in out
+    assert "width                          160, 176, 208\n" in out
     assert "depth      5, 5\n" in cli("show", "palindrome", "--growth", "8,16").out
 
 
 def test_a_source_of_one_size_has_no_growth(cli: Cli) -> None:
     called = cli("show", "parity-8", "--growth", "2,4,8")
     assert called.status == 2
-    assert "its inputs have length 8" in called.err
+    assert "have length 8" in called.err
 
 
 def test_show_says_how_long_chains_of_thought_are(cli: Cli) -> None:

@@ -47,7 +47,7 @@ def test_tokens_of_a_run_are_in_its_json(cli: Cli) -> None:
     assert "trace_tokens" not in cli("run", "increment", "11", "--json").json
     called = cli("run", "increment", "11", "--tokens")
     assert called.status == 2
-    assert "--tokens is for --json" in called.err
+    assert "--tokens requires --json" in called.err
 
 
 def test_a_sample_that_takes_too_long_is_refused(cli: Cli, tmp_path: Path) -> None:

@@ -178,7 +178,7 @@ def test_an_operation_that_the_system_refuses_is_no_internal_error(cli: Cli, mon
     monkeypatch.setattr(api, "load", full)
     called = cli("show", "parity", "--json")
     assert called.status == 2
-    assert called.err == "error: cannot go on: No space left on device\n"
+    assert called.err == "error: input or output failed: No space left on device\n"
     assert called.json["error"]["kind"] == "OSError"
 
 
@@ -187,12 +187,12 @@ def test_an_operation_that_the_system_refuses_is_no_internal_error(cli: Cli, mon
     [
         (["run", "parity", "1", "--resume", "."], "is a directory"),
         (["run", "parity", "1", "--checkpoint", "."], "is a directory"),
-        (["circuit", "prev Q_a", "--inputs", "2", "-o", "nowhere/x.bench"], "there is no folder nowhere"),
+        (["circuit", "prev Q_a", "--length", "2", "-o", "nowhere/x.bench"], "there is no folder nowhere"),
         (["compile", "parity", "-o", "pyproject.toml/x"], "cannot write pyproject.toml/x: Not a directory"),
-        (["export", "--set", "interp", "--length", "12", "-o", "x"], "a set has its own sources and lengths"),
-        (["export", "--set", "interp", "--to", "native", "-o", "x"], "sets are not written in the native format"),
+        (["export", "--set", "interp", "--context", "12", "-o", "x"], "a set defines its own sources and contexts"),
+        (["export", "--set", "interp", "--to", "native", "-o", "x"], "a set cannot be written in the native format"),
         (["export", "parity", "--dtype", "float8", "-o", "x"], "choose float32 or bfloat16 or float16 or float64\n"),
-        (["run", "parity", "1", "--audit", "3", "--engine", "dense"], "only runs of the fast engine are audited"),
+        (["run", "parity", "1", "--audit", "3", "--engine", "dense"], "--audit requires the fast engine"),
         (["run", "parity", "1", "--arithmetic", "fixed:99999999999"], "choose a precision from 1 to 4,096"),
         (["slices", "koenigsberg"], "does not accept or reject words of every length"),
     ],
@@ -264,7 +264,7 @@ def test_long_work_is_refused_with_an_estimate(cli: Cli) -> None:
         (("run", "Q_a since Q_b", "ab" * 500_000), "a pass over 1,000,001 tokens in float64 would take about"),
         (("check", "palindrome", "--up-to", 60), "checking 2,305,843,009,213,693,951 inputs would take about"),
         (("check", "parity", "--sample", 10**12, "--length", 9), "checking 1,000,000,000,000 inputs would take about"),
-        (("circuit", "Q_a since Q_b", "--inputs", 10_000), "a circuit for words of 10,000 symbols would take about"),
+        (("circuit", "Q_a since Q_b", "--length", 10_000), "a circuit for words of 10,000 symbols would take about"),
         (("slices", "palindrome", "--up-to", 10**9), "there are 2,097,152 words of length 21, too many to enumerate"),
     ):
         called = cli(*arguments)
@@ -278,7 +278,7 @@ def test_a_saved_model_whose_loop_does_not_end_is_refused(cli: Cli, tmp_path: Pa
     model = api.compile("Q_a since Q_b")
     blocks = tuple(replace(block, repeats=10**12) for block in model.weights.blocks)
     api.save(replace(model, weights=replace(model.weights, blocks=blocks)), tmp_path / "loop")
-    for command in (["run", "ab"], ["check", "--up-to", "2"], ["circuit", "--inputs", "3"]):
+    for command in (["run", "ab"], ["check", "--up-to", "2"], ["circuit", "--length", "3"]):
         called = cli(command[0], tmp_path / "loop", *command[1:])
         assert called.status == 2
         assert "years" in called.err

@@ -24,7 +24,7 @@ def test_json_has_what_was_explained(cli: Cli) -> None:
     assert (answer["position"], answer["token"], answer["step"]) == (2, "BOS", 0)
     assert next(head["head"] for head in answer["heads"]) == "mean of moves"
     assert answer["stream"][-1]["values"]["symbol[a]"] == "1"
-    assert answer["logits"]["winner"] == answer["logits"]["said"] == "(first,a,S)"
+    assert answer["logits"]["winner"] == answer["logits"]["emitted"] == "(first,a,S)"
     assert answer["heads"][1]["gap"] == "1/3"
     assert "explain" not in cli("run", "palindrome", "ab", "--json").json
 
@@ -82,10 +82,10 @@ def test_pictures_are_written_and_nothing_is_overwritten(cli: Cli, tmp_path: Pat
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("--svg-of", "step"), "--svg-of says what the picture of --svg shows"),
+        (("--svg-of", "step"), "--svg-of requires --svg"),
         (("--svg", "x.png"), "x.png should end in .svg"),
         (("--svg", "nowhere/x.svg"), "there is no folder nowhere"),
-        (("--svg", "x.svg", "--svg-of", "board"), "there is no picture of 'board'"),
+        (("--svg", "x.svg", "--svg-of", "board"), "unknown subject of a picture: 'board'"),
         (("--svg", "x.svg", "--svg-of", "attention:nobody"), "there is no head 'nobody'"),
     ],
 )
@@ -101,7 +101,7 @@ def test_a_picture_that_cannot_be_drawn_is_refused(
 
 def test_theorems_print_their_guides(cli: Cli) -> None:
     out = cli("theorems", "chapter-8").out
-    assert "At one token of a run" in out
+    assert "One token of a run" in out
     assert "Where is the head? Step 2." in out
     (answer,) = cli("theorems", "chapter-8", "--json").json["theorems"]
     assert answer["guide"][0]["title"] == "What does the token contain?"
@@ -125,5 +125,5 @@ def test_run_prints_the_table_below_the_verdict_and_as_json(cli: Cli) -> None:
 
 
 def test_a_long_run_has_a_table_of_its_first_positions(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("softmachine.cli.looking.MOST_ROWS", 3)
+    monkeypatch.setattr("softmachine.cli.looking.MAX_ROWS", 3)
     assert cli("run", "palindrome", "ab", "--table", "--quiet").out.splitlines()[-1] == "… 5 more positions"

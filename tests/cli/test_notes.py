@@ -16,7 +16,7 @@ COMMANDS: dict[str, tuple[str | int, ...]] = {
     "check": ("check", "turing", "--up-to", 2),
     "show": ("show", "turing"),
     "certify": ("certify", "turing", "--length", 20),
-    "circuit": ("circuit", "temporal", "--inputs", 2, "--arithmetic", "fixed:4"),
+    "circuit": ("circuit", "temporal", "--length", 2, "--arithmetic", "fixed:4"),
     "slices": ("slices", "temporal", "--up-to", 2),
     "compile": ("compile", "turing", "-o", "new"),
     "export": ("export", "turing", "--to", "native", "-o", "new"),

@@ -206,7 +206,7 @@ def test_a_full_disk_is_one_clear_message(arguments: str) -> None:
         env=_environment(),
     )
     assert done.returncode == 2
-    assert done.stderr == "error: cannot go on: No space left on device\n"
+    assert done.stderr == "error: input or output failed: No space left on device\n"
 
 
 @pytest.mark.parametrize(

@@ -71,7 +71,7 @@ def test_an_export_tells_of_its_phases(tmp_path: Path, monkeypatch: pytest.Monke
 
     monkeypatch.setattr("softmachine.exports.checkpoint.new_checkpoint", stop)
     with pytest.raises(Exception, match="cannot write"):
-        api.export("parity", tmp_path / "model", length=32, tell=said.append)
+        api.export("parity", tmp_path / "model", context=32, tell=said.append)
     assert said == [
         "compiling",
         "certifying for 32 positions",

@@ -19,7 +19,7 @@ from softmachine.theorems.codec import Prompt
 from tests.cli.conftest import Cli
 
 KEYS = (
-    *("name", "language", "construction", "input", "verdict", "halted", "steps", "tokens", "output"),
+    *("name", "language", "theorem", "input", "verdict", "halted", "steps", "tokens", "output"),
     *("attention", "arithmetic", "engine", "seconds", "tokens_per_second"),
 )
 LONG_SYMBOLS = """
@@ -192,10 +192,10 @@ def test_interrupted_json_has_no_verdict(cli: Cli, monkeypatch: pytest.MonkeyPat
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        (["--attention", "sharp"], "there is no attention 'sharp'"),
-        (["--arithmetic", "float4"], "exact, float64, float32"),
+        (["--attention", "sharp"], "unknown attention 'sharp'"),
+        (["--arithmetic", "decimal"], "exact, float64, float32"),
         (["--engine", "slow"], "auto, dense, fast"),
-        (["--construction", "chapter-80"], "chapter-8"),
+        (["--theorem", "chapter-80"], "chapter-8"),
         (["--format", "cobol"], "turingmachine.io"),
         (["--max-steps", "-1"], "--max-steps"),
         (["--max-steps", "many"], "--max-steps"),
@@ -269,7 +269,7 @@ def test_an_audit_that_takes_too_long_is_refused_after_the_run_is_told(
     monkeypatch.setattr("softmachine.support.estimates.MOST_SECONDS", 0.1)
     called = cli("run", "busy-beaver-4", "--quiet", "--audit", "1000000")
     assert (called.status, "halt  '10111111111111'" in called.out) == (2, True)
-    assert "doing 109 steps again would take about" in called.err
+    assert "recomputing 109 steps would take about" in called.err
     assert cli("run", "busy-beaver-4", "--audit", "1000000", "--json").json["error"]["kind"] == "EffortError"
     assert cli("run", "busy-beaver-4", "--audit", "9", "--yes", "--json").json["audit"]["holds"]
 
@@ -277,7 +277,7 @@ def test_an_audit_that_takes_too_long_is_refused_after_the_run_is_told(
 def test_an_audit_says_what_it_drew_from(cli: Cli, halted: Path) -> None:
     del halted
     called = cli("run", "busy-beaver-4", "--audit", "5", "--seed", "7")
-    assert "audit: 5 of 109 steps (drawn by seed 7) done again in exact arithmetic" in called.out
+    assert "audit: 5 of 109 steps (seed 7) recomputed in exact arithmetic" in called.out
     found = cli("run", "busy-beaver-4", "--audit", "5", "--json").json["audit"]
     assert found == {"steps": 5, "positions": 109, "seed": 0, "holds": True}
 
@@ -335,7 +335,7 @@ def test_a_run_in_fixed_point_that_differs_says_so(cli: Cli) -> None:
     assert result.status == 1
     data = result.json
     assert (data["verdict"], data["differs"], data["verified"]) == ("accept", True, 3)
-    assert data["difference"] == {"position": 3, "said": "(after a,b,R)", "should_be": "(want a,_,L)"}
+    assert data["difference"] == {"position": 3, "emitted": "(after a,b,R)", "expected": "(want a,_,L)"}
     assert "differs from the interpreter" in cli("run", "palindrome", "ab", "--arithmetic", "fixed:3").out
     assert cli("run", "palindrome", "ab", "--arithmetic", "fixed:4").status == 0
 
@@ -345,13 +345,14 @@ def test_a_run_can_be_drawn(cli: Cli) -> None:
     assert called.status == 0
     *tokens, last = called.out.splitlines()
     assert last == (
-        "2 tokens, drawn by seed 3; it parts from the interpreter: token 1 is REJ, but should be (after a,_,R)"
+        "2 tokens, sampled with seed 3; first difference from the interpreter: "
+        "token 1 is REJ, but should be (after a,_,R)"
     )
     assert tokens[1].split() == ["1", "REJ", "0.15", "most", "likely:", "(after", "a,_,R)", "0.407"]
     answer = cli("run", "palindrome", "ab", "--sample", "--seed", "3", "--json").json
     assert [each["token"] for each in answer["tokens"]] == ["(first,a,S)", "REJ"]
-    assert answer["parts"]["should_be"] == "(after a,_,R)"
-    assert round(answer["parts"]["probability"], 3) == 0.407
+    assert answer["difference"]["expected"] == "(after a,_,R)"
+    assert round(answer["difference"]["probability"], 3) == 0.407
 
 
 def test_a_drawn_run_that_does_not_end_has_the_status_of_the_step_limit(cli: Cli) -> None:
@@ -367,7 +368,7 @@ def test_a_drawn_run_that_does_not_end_has_the_status_of_the_step_limit(cli: Cli
         (["--verify"], "cannot be combined with --verify"),
         (["--explain", "last"], "cannot be combined with --explain"),
         (["--engine", "fast"], "cannot be combined with --engine"),
-        (["--arithmetic", "fixed:8"], "tokens are not drawn in fixed:8"),
+        (["--arithmetic", "fixed:8"], "tokens cannot be sampled in fixed:8"),
     ],
 )
 def test_what_a_drawn_run_cannot_be_is_refused(cli: Cli, options: list[str], said: str) -> None:
@@ -379,4 +380,4 @@ def test_what_a_drawn_run_cannot_be_is_refused(cli: Cli, options: list[str], sai
 def test_a_seed_that_nothing_is_drawn_by_is_refused(cli: Cli) -> None:
     called = cli("run", "parity", "a", "--seed", "3")
     assert called.status == 2
-    assert "--seed is for --sample and --audit" in called.err
+    assert "--seed requires --sample or --audit" in called.err

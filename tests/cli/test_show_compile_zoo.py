@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from softmachine.cli.zoo import LANGUAGES
 from softmachine.exports.dialogue import dialogue_of
 from softmachine.exports.gpt2 import gpt2
 from softmachine.exports.lower import lower
@@ -36,7 +37,7 @@ def test_show_lists_coordinates_on_request(cli: Cli) -> None:
 
 def test_show_in_json_has_all_keys(cli: Cli) -> None:
     answer = cli("show", "parity", "--json").json
-    assert (answer["layers"], answer["construction"]) == (5, "chapter-8")
+    assert (answer["layers"], answer["theorem"]) == (5, "chapter-8")
     assert answer["position_features"] == ["1/(i+1)", "i", "i²"]
     assert len(answer["coordinates"]) == answer["width"]
     assert answer["nonzeros"] < answer["parameters"]
@@ -131,11 +132,12 @@ def test_compile_needs_a_folder(cli: Cli) -> None:
     assert "-o" in called.err
 
 
-def test_zoo_lists_every_entry_with_an_example(cli: Cli) -> None:
+def test_zoo_lists_every_entry_by_language(cli: Cli) -> None:
     called = cli("zoo")
     assert called.status == 0
     assert all(entry.name in called.out for entry in zoo.entries())
-    assert "101+11 → accept 1000" in called.out
+    titles = [line for line in called.out.splitlines()[:-1] if line and not line.startswith(" ")]
+    assert titles == list(LANGUAGES.values())
     assert all(len(line) <= 80 for line in called.out.splitlines())
 
 
@@ -165,9 +167,17 @@ def test_what_the_zoo_prints_as_a_source_is_one(cli: Cli, tmp_path: Path, entry:
 
 
 def test_zoo_suggests_names(cli: Cli) -> None:
-    called = cli("zoo", "palindrom")
+    called = cli("zoo", "palindrmoe")
     assert called.status == 2
     assert "did you mean palindrome" in called.err
+    assert "did you mean sort or sorted?" in cli("zoo", "srot").err
+
+
+def test_zoo_searches_names_descriptions_and_languages(cli: Cli) -> None:
+    found = [entry["name"] for entry in cli("zoo", "sort", "--json").json["entries"]]
+    assert {"sort-bits", "sorting-6", "sort-rasp"} <= {*found} < {entry.name for entry in zoo.entries()}
+    assert cli("zoo", "sort", "--quiet").out.split() == found
+    assert cli("zoo", "RASP reverse", "--quiet").out.split() == ["reverse-program", "reverse-rasp"]
 
 
 def test_help_names_every_format(cli: Cli) -> None:
@@ -178,9 +188,9 @@ def test_help_names_every_format(cli: Cli) -> None:
 
 @pytest.mark.skipif(not ONNX, reason="onnx or onnxruntime is missing: pip install 'softmachine[onnx]'")
 def test_export_prints_the_theorem_and_which_one_other_commands_use(cli: Cli, tmp_path: Path) -> None:
-    made = "compiled by the theorem address-bits"
+    made = "compiled with the theorem address-bits"
     folder = ("--to", "onnx", "--context", 12, "-o", tmp_path / "model", "--force")
     chosen = cli("export", "parity", *folder).out
-    assert f"  {made}, made for stock checkpoints; run and show use chapter-8 by default\n" in chosen
+    assert f"  {made}, designed for stock checkpoints; run and show use chapter-8 by default\n" in chosen
     assert f"  {made}\n" in cli("export", "parity", "--theorem", "address-bits", *folder).out
     assert json.loads(cli("export", "parity", "--json", *folder).out)["theorem"] == "address-bits"

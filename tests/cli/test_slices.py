@@ -60,14 +60,14 @@ def test_automata_at_the_command_line(cli: Cli) -> None:
     assert answer["automata"] == [{"length": n, "states": n * n + n + 1} for n in (1, 2, 3)]
     refused = cli("slices", "palindrome", "--up-to", 3, "--automata")
     assert refused.status == 2
-    assert "is no C-RASP program" in refused.err
+    assert "requires a C-RASP program" in refused.err
 
 
 def test_small_formulas_are_tried_against_a_language(cli: Cli) -> None:
     called = cli("slices", "dyck-2-program", "--up-to", 8, "--formulas", 3)
     assert called.status == 0
     assert "200 words of length 8 that are in the language, 200 that are not" in called.out
-    assert "no conjunction of formulas up to size 3 tells" in called.out
+    assert "no conjunction of formulas of size 3 distinguishes" in called.out
     assert called.out.rstrip().endswith("this proves nothing about larger formulas")
     answer = cli("slices", "dyck-2-program", "--up-to", 6, "--formulas", 2, "--json").json
     assert [entry["size"] for entry in answer["sizes"]] == [1, 2]
@@ -78,7 +78,7 @@ def test_small_formulas_are_tried_against_a_language(cli: Cli) -> None:
 def test_formulas_that_tell_everything_apart_prove_nothing(cli: Cli) -> None:
     called = cli("slices", "dyck-1-formula", "--up-to", 6, "--formulas", 5)
     assert (
-        "formulas of size 4 tell all of these words from the language; this proves nothing about larger formulas"
+        "formulas of size 4 distinguish all of these words from the language; this proves nothing about larger formulas"
         in called.out
     )
 
@@ -105,7 +105,7 @@ def test_what_stands_in_place_of_classes_stands_alone(cli: Cli, options: tuple[s
     """Two answers were two JSON objects, and options that are about classes were passed over."""
     found = cli("slices", "parity-crasp", "--up-to", "3", *options, "--json")
     assert found.status == 2
-    assert "is in place of the classes" in found.json["error"]["message"]
+    assert "cannot be combined with" in found.json["error"]["message"]
 
 
 def test_too_large_a_formula_is_said_in_plain_words(cli: Cli) -> None:

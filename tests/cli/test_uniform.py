@@ -14,7 +14,7 @@ def test_the_space_is_printed_against_the_logarithm(cli: Cli) -> None:
     shown = cli("uniform", "and-or-tree", "--up-to", "16")
     assert shown.status == 0
     assert "⌈log₂ n⌉" in shown.out
-    assert "is what compile makes" in shown.out
+    assert "runs equals the output of compile" in shown.out
     answer = cli("uniform", "and-or-tree", "--up-to", "16", "--json").json
     assert [each["n"] for each in answer["sizes"]] == [2, 3, 4, 6, 8, 12, 16]
     assert all(each["differences"] == [] for each in answer["sizes"])

@@ -1,4 +1,4 @@
-"""Data sets: rows are what models say, wishes are fulfilled or refused, and a seed gives the same bytes."""
+"""Data sets: rows equal the models' outputs, constraints are satisfied or rejected, and a seed determines the bytes."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ FORMATS = ["jsonl", "csv", pytest.param("parquet", marks=NO_PYARROW)]
 
 
 LARGE = ("turing-counter", "turing-relative")
-"""Theorems whose models take long to make."""
+"""Theorems whose models are slow to compile."""
 MANY_STEPS, FEW_STEPS = 10_000, 40
-"""Programs that feed on their own output are run anew for every letter, and some never stop."""
+"""Autoregressive programs are run again for every letter, and some do not terminate."""
 SOME = [pytest.param(case, marks=pytest.mark.slow if case.theorem in LARGE else ()) for case in CASES]
 
 
@@ -55,7 +55,7 @@ def test_rows_are_what_models_say(case: Case) -> None:
     run = sm.run(model, word)
     assert found[word].prompt == run.prompt.tokens
     assert len(run.tokens) == len(found[word].trace)
-    assert all(right in (None, said) for right, said in zip(found[word].trace, run.tokens, strict=True))
+    assert all(right in (None, emitted) for right, emitted in zip(found[word].trace, run.tokens, strict=True))
     assert (found[word].steps, found[word].verdict) == (run.steps, summarise(run.outcome).split()[0])
 
 
@@ -67,7 +67,7 @@ def test_verdicts_are_those_of_the_interpreter() -> None:
         rows = list(sm.dataset(source, up_to=4))
         assert len(rows) == sum(len(source.alphabet) ** length for length in range(5))
         assert {row.verdict for row in rows} == {"accept", "reject"}
-        for row in rows[name == "dyck-1-program" :]:  # which says nothing of the empty word
+        for row in rows[name == "dyck-1-program" :]:  # which is undefined on the empty word
             assert accepts(source.word(row.input)) == (row.verdict == "accept")
             assert row.length == len(source.word(row.input))
 
@@ -215,7 +215,7 @@ def test_the_tokens_of_a_model_are_taken() -> None:
 
 
 def read(file: Path) -> list[dict[str, Any]]:
-    """The rows of a file, in one form."""
+    """The rows of a file, in a common format."""
     if file.suffix == ".jsonl":
         return [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
     if file.suffix == ".parquet":

@@ -1,4 +1,4 @@
-"""Drawn runs: the distribution is the softmax of the exact logits, and tokens come as often as it says."""
+"""Sampling: the distribution is the softmax of the exact logits, and sampled frequencies match it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.models import model_of
 
 
 def test_the_distribution_is_the_softmax_of_the_exact_logits() -> None:
-    """Along the run of the machine, as far as a drawn one follows it."""
+    """Along the machine's run, up to the first sampled token that differs."""
     inside = sm.inspect(sm.run("palindrome", "ab"))
     found = sample(model_of("palindrome"), "ab", seed=1)
     shared = found.parts.position if found.parts else len(found.drawn)

@@ -54,7 +54,7 @@ def ablated(model: Model, name: str) -> Model:
 
 
 def greedy(model: Model, word: str) -> list[str]:
-    """What the weights emit: every token from all before it, in rationals, and nothing else of the package."""
+    """The output of the weights in rational arithmetic: each token is predicted from all tokens before it."""
     engine = DenseEngine(model.weights, "ball" if model.weights.rooted else "exact")
     prompt, said = model.codec.prompt(word), list[str]()
     if not isinstance(model.codec, DecoderCodec):
@@ -68,7 +68,7 @@ def greedy(model: Model, word: str) -> list[str]:
 
 @pytest.fixture(scope="module")
 def palindrome() -> Model:
-    """It accepts everything that begins with a: the head that knows where the tape's head is was taken away."""
+    """Without the head that locates the tape head, the model accepts every input that begins with a."""
     return ablated(model_of("palindrome"), "recover head position")
 
 

@@ -1,4 +1,4 @@
-"""Verified runs: every token is compared, on every engine, and a wrong one is found wherever it is."""
+"""Verified runs: every token is compared, on every engine, and an error is found at any position."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def test_long_runs_are_compared_in_pieces(theorem: str, engine: str) -> None:
 
 
 def impostor(theorem: str) -> Model:
-    """The weights of a machine that is not the one that the model says it is: it errs when it first carries far."""
+    """A model with the weights of another machine, which differs at the first long carry."""
     right = sm.compile("binary-counter", theorem)
     machine = right.source
     assert isinstance(machine, TuringMachine)
@@ -83,7 +83,7 @@ def test_a_wrong_token_is_found_and_without_verify_the_run_is_an_error() -> None
 
 
 class Liar:
-    """An execution that says one token wrongly."""
+    """An engine run with one wrong token."""
 
     def __init__(self, running: Running, at: int, lie: str) -> None:
         self._of, self._at, self._lie = running._now, at, lie
@@ -127,7 +127,7 @@ def test_the_tokens_before_a_resume_are_compared_as_well(tmp_path: Path) -> None
 
 
 def test_a_limit_that_hides_an_end_is_a_difference() -> None:
-    """The model has not stopped by then; the interpreter has."""
+    """The interpreter stops within the limit, the model does not."""
     model = sm.compile("palindrome")
     assert isinstance(model.codec, DecoderCodec)
     running = Running(model, "", max_steps=1, verify=True)

@@ -1,4 +1,4 @@
-"""What exported models do with text that is unspaced, unknown or too long, and which inputs they are verified on."""
+"""Exported models on text that is unspaced, unknown or too long, and the choice of inputs to verify them on."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from softmachine.languages.source import Source
 from softmachine.languages.srasp import parse
 from softmachine.support.errors import UsageError
 from softmachine.theorems.codec import DecoderCodec
-from tests.exports.helpers import ask, stock_model
+from tests.exports.helpers import ask, checkpoint_model
 
 TORCH = importlib.util.find_spec("torch") is not None and importlib.util.find_spec("transformers") is not None
 ONNX = importlib.util.find_spec("onnx") is not None and importlib.util.find_spec("onnxruntime") is not None
@@ -38,7 +38,7 @@ SLOW = [pytest.param(to, marks=[needs_torch, pytest.mark.slow]) for to in ("gpt2
 def test_the_code_of_a_decoders_card_reads_unspaced_text_and_reports_what_has_no_verdict(
     to: str, tmp_path: Path
 ) -> None:
-    sm.export("increment", tmp_path / "model", to=to, length=16)
+    sm.export("increment", tmp_path / "model", to=to, context=16)
     texts = ["1 0 1", "101", " 1 01 ", "1 x", "10x", "<unk>", "1" * 9, "1" * 20]
     job = {"texts": texts, "as the card says": True}
     ((spaced, unspaced, mixed, *unknown, outgrown, too_long),) = ask(tmp_path / "model", job)
@@ -55,7 +55,7 @@ def test_the_code_of_a_decoders_card_reads_unspaced_text_and_reports_what_has_no
 
 @pytest.mark.parametrize("to", [pytest.param("bert", marks=needs_torch), pytest.param("onnx", marks=needs_onnx)])
 def test_the_code_of_an_encoders_card_reads_unspaced_text_and_refuses_unknown_text(to: str, tmp_path: Path) -> None:
-    sm.export("dyck-1-program", tmp_path / "model", to=to, length=8)
+    sm.export("dyck-1-program", tmp_path / "model", to=to, context=8)
     job = {"texts": ["( ( ) )", "(())", "(x)", "()" * 5], "as the card says": True}
     ((spaced, unspaced, unknown, too_long),) = ask(tmp_path / "model", job)
     assert spaced.endswith("true\naccept\n")
@@ -66,24 +66,24 @@ def test_the_code_of_an_encoders_card_reads_unspaced_text_and_refuses_unknown_te
 
 @needs_torch
 def test_a_tokenizer_that_loses_the_unknown_token_is_noticed(tmp_path: Path) -> None:
-    model = stock_model("increment", "address-bits", 16)
-    placed, dialogue = gpt2(lower(model, 16), "float32"), dialogue_of(model, [("1", "0")], 16)
+    model = checkpoint_model("increment", "address-bits", 16)
+    placed, prompt_format = gpt2(lower(model, 16), "float32"), dialogue_of(model, [("1", "0")], 16)
     (tmp_path / "config.json").write_text('{"model_type": "gpt2"}', encoding="utf-8")
-    _save_tokenizer(placed.model, tmp_path, dialogue)
-    _require_tokenizer(placed, tmp_path, dialogue)
+    _save_tokenizer(placed.model, tmp_path, prompt_format)
+    _require_tokenizer(placed, tmp_path, prompt_format)
     file = tmp_path / "tokenizer.json"
     data = json.loads(file.read_text(encoding="utf-8"))
     data["model"]["unk_token"] = "0"
     file.write_text(json.dumps(data), encoding="utf-8")
     with pytest.raises(UsageError, match="encodes '!' incorrectly"):
-        _require_tokenizer(placed, tmp_path, dialogue)
+        _require_tokenizer(placed, tmp_path, prompt_format)
 
 
 @needs_gguf
 def test_a_gguf_file_has_one_unknown_token_with_a_row(tmp_path: Path) -> None:
     from gguf import GGUFReader
 
-    sm.export("increment", tmp_path / "model", to="gguf", length=12)
+    sm.export("increment", tmp_path / "model", to="gguf", context=12)
     reader = GGUFReader(tmp_path / "model" / "model.gguf")
     facts = json.loads((tmp_path / "model" / "softmachine.json").read_text(encoding="utf-8"))
     texts = [entry["text"] for entry in facts["vocabulary"]]
@@ -104,20 +104,20 @@ def test_symbols_of_one_character_need_no_spaces_unless_another_token_is_spelled
     alphabet: str, letters: str
 ) -> None:
     program = parse(f"alphabet {alphabet}\nsame(i) = in(i) = in(i)\noutput same\n", name="letters")
-    model = stock_model(program, "srasp", 6, "onnx")
-    dialogue = dialogue_of(model, [model.codec.alphabet], 8)
-    assert dialogue.letters(lower(model, 6).spelled) == letters
+    model = checkpoint_model(program, "srasp", 6, "onnx")
+    prompt_format = dialogue_of(model, [model.codec.alphabet], 8)
+    assert prompt_format.letters(lower(model, 6).spelled) == letters
 
 
 @pytest.mark.parametrize(("name", "length"), [("palindrome", 64), ("equality", 96), ("dyck-2", 64)])
 def test_a_decoder_is_verified_on_long_runs_of_either_verdict_and_on_one_near_the_last_position(
     name: str, length: int
 ) -> None:
-    model = stock_model(name, "address-bits", length)
+    model = checkpoint_model(name, "address-bits", length)
     codec = model.codec
     assert isinstance(codec, DecoderCodec)
-    dialogue = dialogue_of(model, _words(model, length), length)
-    longer = [sample for sample in dialogue.samples if sample.ends and len(sample.expected) > 10]
+    prompt_format = dialogue_of(model, _words(model, length), length)
+    longer = [sample for sample in prompt_format.samples if sample.ends and len(sample.expected) > 10]
     accepted = [sample for sample in longer if sample.expected[-1] == "ACC"]
     assert len(accepted) >= 4
     assert len(longer) - len(accepted) >= 4
@@ -142,7 +142,7 @@ def test_an_encoder_is_verified_on_as_many_accepted_as_rejected_words_of_every_l
 
 
 def test_a_source_without_verdicts_is_verified_on_random_words() -> None:
-    model = stock_model("increment", "address-bits", 32)
+    model = checkpoint_model("increment", "address-bits", 32)
     longest, sampled = _sample(model.codec, 32)
     assert len(longest) == 1
     assert len(sampled) == SAMPLED
@@ -150,20 +150,20 @@ def test_a_source_without_verdicts_is_verified_on_random_words() -> None:
 
 def test_a_search_for_words_ends_when_its_budget_is_spent(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(exporting, "MOST_SAMPLED", 200)
-    _, sampled = _sample(stock_model("equality", "address-bits", 64).codec, 64)
+    _, sampled = _sample(checkpoint_model("equality", "address-bits", 64).codec, 64)
     assert len(sampled) < SAMPLED
 
 
 @pytest.mark.parametrize(
     ("to", "dtype", "hint"),
     [
-        ("gpt2", "float16", "export it in float32, or for a smaller --length"),
-        ("gpt2", "bfloat16", "export it in float32, or for a smaller --length"),
-        ("gpt2", "float32", "export it in float64, or for a smaller --length"),
-        ("gpt2", "float64", "export it for a smaller --length"),
-        ("gguf", "float32", "export it for a smaller --length"),
+        ("gpt2", "float16", "export it in float32, or with a smaller --context"),
+        ("gpt2", "bfloat16", "export it in float32, or with a smaller --context"),
+        ("gpt2", "float32", "export it in float64, or with a smaller --context"),
+        ("gpt2", "float64", "export it with a smaller --context"),
+        ("gguf", "float32", "export it with a smaller --context"),
     ],
 )
 def test_the_hint_names_a_format_that_is_wider_and_that_there_is(to: str, dtype: str, hint: str) -> None:
-    model = stock_model("parity-counter", "counter", 16)
+    model = checkpoint_model("parity-counter", "counter", 16)
     assert _remedy(model, stock_format(to), dtype) == hint

@@ -1,4 +1,4 @@
-"""Layer norm and heads that take one key in stock checkpoints: signs go, roots are refused with the reason."""
+"""Layer norm and unique-hard heads in Hugging Face checkpoints: signs are exported, square roots are refused."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ SIGNS = [
 )
 @pytest.mark.parametrize(("source", "theorem", "to"), SIGNS)
 def test_signs_are_exported_and_hold(source: str, theorem: str, to: str, tmp_path: Path) -> None:
-    exported = api.export(api.compile(source, theorem), tmp_path / "model", to=to, length=24)
+    exported = api.export(api.compile(source, theorem), tmp_path / "model", to=to, context=24)
     assert exported.verified[0].holds
 
 
@@ -36,5 +36,5 @@ def test_signs_are_exported_and_hold(source: str, theorem: str, to: str, tmp_pat
 def test_a_hash_is_refused_with_the_reason(to: str, tmp_path: Path) -> None:
     model = api.compile("odd(#<[Q_a])" if to != "bert" else "odd(#>[Q_a])", "temporal-layer-norm")
     with pytest.raises(ConstructionError, match="a layer norm of several numbers, and the norms of an exported model"):
-        api.export(model, tmp_path / "model", to=to, length=24)
+        api.export(model, tmp_path / "model", to=to, context=24)
     assert not (tmp_path / "model").exists()

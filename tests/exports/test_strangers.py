@@ -1,4 +1,4 @@
-"""Checkpoints of ours in the hands of somebody who has other people's software and nothing else."""
+"""Exported checkpoints, loaded by third-party software in a process without softmachine."""
 
 from __future__ import annotations
 
@@ -43,11 +43,11 @@ FORMATS = [
 
 
 class Increment:
-    """A small machine, exported, and what a stranger makes of it: in one process, since loading torch takes long."""
+    """A small exported machine, and its outputs in third-party software: one process, since importing torch is slow."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        sm.export("increment", folder, to="gpt2", length=32)
+        sm.export("increment", folder, to="gpt2", context=32)
         self.short = runs(codec_of(folder), list(all_words("01", 3)))
         self.long = runs(codec_of(folder), [("0",) * 20])
         self.piped = runs(codec_of(folder), [("1", "0", "1", "1")])
@@ -84,16 +84,16 @@ def test_the_machine_comes_back_from_the_map(increment: Increment) -> None:
 
 @pytest.mark.parametrize("to", ["bert", pytest.param("onnx", marks=needs_onnx)])
 def test_a_stranger_gets_the_answers_of_an_encoder(to: str, tmp_path: Path) -> None:
-    sm.export("reverse-program", tmp_path / "model", to=to, length=12)
+    sm.export("reverse-program", tmp_path / "model", to=to, context=12)
     texts, wanted = answers(any_codec_of(tmp_path / "model"), list(all_words("abc", 3)))
     ways = WAYS[:2] if to == "bert" else WAYS[:1]
-    for said in ask(tmp_path / "model", *({"texts": texts, **way} for way in ways)):
-        assert agree(said, wanted)
+    for output in ask(tmp_path / "model", *({"texts": texts, **way} for way in ways)):
+        assert agree(output, wanted)
 
 
 @needs_onnx
 def test_onnxruntime_runs_a_machine_in_a_left_padded_batch(tmp_path: Path) -> None:
-    sm.export("increment", tmp_path / "model", to="onnx", length=32)
+    sm.export("increment", tmp_path / "model", to="onnx", context=32)
     texts, wanted = runs(codec_of(tmp_path / "model"), list(all_words("01", 3)))
     assert ask(tmp_path / "model", {"texts": texts}) == [wanted]
 
@@ -101,7 +101,7 @@ def test_onnxruntime_runs_a_machine_in_a_left_padded_batch(tmp_path: Path) -> No
 @pytest.mark.slow
 @pytest.mark.parametrize(("to", "dtype"), FORMATS)
 def test_busy_beaver_4_is_exact(to: str, dtype: str, tmp_path: Path) -> None:
-    sm.export("busy-beaver-4", tmp_path / "model", to=to, dtype=dtype, length=110)
+    sm.export("busy-beaver-4", tmp_path / "model", to=to, dtype=dtype, context=110)
     texts, wanted = runs(codec_of(tmp_path / "model"), [()])
     assert len(wanted[0].split()) == 2 + 108
     jobs = [{"texts": texts, **way} for way in WAYS]
@@ -116,7 +116,7 @@ def test_busy_beaver_4_is_exact(to: str, dtype: str, tmp_path: Path) -> None:
     ("name", "alphabet", "up_to"), [("increment", "01", 7), ("palindrome", "ab", 7), ("two-tape-palindrome", "ab", 5)]
 )
 def test_every_short_input_is_right(name: str, alphabet: str, up_to: int, to: str, dtype: str, tmp_path: Path) -> None:
-    sm.export(name, tmp_path / "model", to=to, dtype=dtype, length=64)
+    sm.export(name, tmp_path / "model", to=to, dtype=dtype, context=64)
     texts, wanted = runs(codec_of(tmp_path / "model"), list(all_words(alphabet, up_to)))
     assert len(texts) == 2 ** (up_to + 1) - 1
     for answer in ask(tmp_path / "model", {"texts": texts}, {"texts": texts, "attention": "eager"}):
@@ -128,9 +128,9 @@ def test_a_tokenizer_that_reads_otherwise_than_it_should_is_noticed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     careless = partial(checkpoint.fill, place=lambda *args: replace(qwen2(*args), tokenizer="AutoTokenizer"))
-    monkeypatch.setattr(llama, "STOCK", tuple(replace(form, fill=careless) for form in llama.STOCK))
+    monkeypatch.setattr(llama, "EXPORT_FORMAT", tuple(replace(form, fill=careless) for form in llama.EXPORT_FORMAT))
     with pytest.raises(UsageError, match="encodes '<bos> <run>' incorrectly"):
-        sm.export("palindrome", tmp_path / "model", to="qwen2", length=24)
+        sm.export("palindrome", tmp_path / "model", to="qwen2", context=24)
     assert list(tmp_path.iterdir()) == []
 
 
@@ -141,7 +141,7 @@ def test_a_tokenizer_that_reads_otherwise_than_it_should_is_noticed(
     [("busy-beaver-4", "", 0, 110), ("increment", "01", 7, 64), ("palindrome", "ab", 7, 64)],
 )
 def test_onnxruntime_is_exact(name: str, alphabet: str, up_to: int, length: int, tmp_path: Path) -> None:
-    sm.export(name, tmp_path / "model", to="onnx", length=length)
+    sm.export(name, tmp_path / "model", to="onnx", context=length)
     texts, wanted = runs(codec_of(tmp_path / "model"), list(all_words(alphabet, up_to)))
     assert ask(tmp_path / "model", {"texts": texts}) == [wanted]
 
@@ -153,14 +153,14 @@ def test_onnxruntime_is_exact(name: str, alphabet: str, up_to: int, length: int,
     [("busy-beaver-4", "", 0, 110), ("increment", "01", 7, 64), ("palindrome", "ab", 7, 64)],
 )
 def test_llama_cpp_is_exact(name: str, alphabet: str, up_to: int, length: int, tmp_path: Path) -> None:
-    sm.export(name, tmp_path / "model", to="gguf", length=length)
+    sm.export(name, tmp_path / "model", to="gguf", context=length)
     codec = codec_of(tmp_path / "model")
     words = list(all_words(alphabet, up_to))
-    (said,) = ask(tmp_path / "model", {"texts": [spelled(word) for word in words]})
-    for word, answer in zip(words, said, strict=True):
+    (output,) = ask(tmp_path / "model", {"texts": [spelled(word) for word in words]})
+    for word, answer in zip(words, output, strict=True):
         prompt, text, reason = answer.split(" | ")
         assert prompt == spelled(codec.prompt(word).tokens)
-        # llama.cpp keeps the token that stops it to itself.
+        # llama.cpp does not return the stop token.
         assert text == spelled(list(codec.expected(word, 200))[:-1]).replace(" ", "")
         assert reason == "stop"
 
@@ -177,12 +177,12 @@ def test_llama_cpp_is_exact(name: str, alphabet: str, up_to: int, length: int, t
     ],
 )
 def test_bert_answers_every_short_input(name: str, alphabet: str, up_to: int, length: int, tmp_path: Path) -> None:
-    sm.export(name, tmp_path / "model", to="bert", length=length)
+    sm.export(name, tmp_path / "model", to="bert", context=length)
     codec = any_codec_of(tmp_path / "model")
     assert set(alphabet) == set(codec.alphabet)
     texts, wanted = answers(codec, list(all_words(alphabet, up_to)))
-    for said in ask(tmp_path / "model", *({"texts": texts, **way} for way in WAYS[:2])):
-        assert agree(said, wanted)
+    for output in ask(tmp_path / "model", *({"texts": texts, **way} for way in WAYS[:2])):
+        assert agree(output, wanted)
 
 
 @pytest.mark.slow
@@ -191,14 +191,14 @@ def test_bert_adds_numbers(tmp_path: Path) -> None:
     codec = any_codec_of(tmp_path / "model")
     words = [tuple(f"{number:08b}") for number in range(256)]
     texts, wanted = answers(codec, words)
-    (said,) = ask(tmp_path / "model", {"texts": texts})
-    assert agree(said, wanted)
+    (output,) = ask(tmp_path / "model", {"texts": texts})
+    assert agree(output, wanted)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("dtype", ["float64", "float32", "bfloat16", "float16"])
 def test_one_float16_checkpoint_is_right_in_every_format(dtype: str, tmp_path: Path) -> None:
-    sm.export("palindrome", tmp_path / "model", to="gpt2", dtype="float16", length=200)
+    sm.export("palindrome", tmp_path / "model", to="gpt2", dtype="float16", context=200)
     word = tuple("abbbabaabbaabaabbabaabbaababbba"[:13])
     texts, wanted = runs(codec_of(tmp_path / "model"), [word, word[::-1], word[:6] + word[5::-1]])
     assert ask(tmp_path / "model", {"texts": texts, "dtype": dtype}) == [wanted]
@@ -206,7 +206,7 @@ def test_one_float16_checkpoint_is_right_in_every_format(dtype: str, tmp_path: P
 
 @pytest.mark.slow
 def test_eight_thousand_steps_of_busy_beaver_5_are_exact(tmp_path: Path) -> None:
-    sm.export("busy-beaver-5", tmp_path / "model", to="gpt2", length=8002)
+    sm.export("busy-beaver-5", tmp_path / "model", to="gpt2", context=8002)
     texts, wanted = runs(codec_of(tmp_path / "model"), [()])
     assert len(wanted[0].split()) == 2 + 8000
     assert ask(tmp_path / "model", {"texts": texts}) == [wanted]

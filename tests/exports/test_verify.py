@@ -1,4 +1,4 @@
-"""Verifying stock models by several processes: the same results as by one, and the same first failure."""
+"""Verification by several processes: the same results as by one, and the same first failure."""
 
 from __future__ import annotations
 
@@ -22,22 +22,22 @@ pytestmark = pytest.mark.skipif(
 )
 
 
-def wrong(dialogue: Dialogue) -> Dialogue:
-    """A dialogue in which two runs, one of them long, should end otherwise than they do."""
-    samples = list(dialogue.samples)
+def wrong(prompt_format: Dialogue) -> Dialogue:
+    """A prompt format with wrong expected ends of two runs, one of them long."""
+    samples = list(prompt_format.samples)
     for place in (3, 7):
         right = samples[place].expected
         samples[place] = replace(samples[place], expected=(*right[:-1], right[0]))
-    return replace(dialogue, samples=tuple(samples))
+    return replace(prompt_format, samples=tuple(samples))
 
 
 @pytest.mark.parametrize("source", [pytest.param("parity", marks=pytest.mark.slow), "reverse-program"])
 def test_several_verify_what_one_does(source: str, tmp_path: Path) -> None:
     to = "gpt2" if source == "parity" else "bert"
-    alone = api.export(source, tmp_path / "alone", to=to, length=24)
+    alone = api.export(source, tmp_path / "alone", to=to, context=24)
     crew = Threads(1, losing=0.2)  # transformers loads one model at a time in a process
     with hiring(crew):
-        together = api.export(source, tmp_path / "together", to=to, length=24)
+        together = api.export(source, tmp_path / "together", to=to, context=24)
     assert together.verified == alone.verified
     assert crew.opened
     for file in sorted((tmp_path / "alone").iterdir()):
@@ -47,20 +47,20 @@ def test_several_verify_what_one_does(source: str, tmp_path: Path) -> None:
 def test_the_first_failure_is_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(exporting, "dialogue_of", lambda *given: wrong(dialogue_of(*given)))
     monkeypatch.setattr(verify, "GENERATED", 0)
-    said = set()
+    output = set()
     helping = Threads(1, losing=0.2)
     crews: tuple[Crew | None, ...] = (None, helping)
     for crew in crews:
         with hiring(crew), pytest.raises(PrecisionError) as refused:
-            api.export("parity", tmp_path / "model", length=24)
-        said.add(str(refused.value))
-    assert len(said) == 1
+            api.export("parity", tmp_path / "model", context=24)
+        output.add(str(refused.value))
+    assert len(output) == 1
     assert helping.opened
 
 
 @pytest.mark.slow
 def test_processes_verify_what_one_does(tmp_path: Path) -> None:
-    alone = api.export("parity", tmp_path / "alone", length=24)
+    alone = api.export("parity", tmp_path / "alone", context=24)
     with hiring(Eager(2)):
-        together = api.export("parity", tmp_path / "together", length=24)
+        together = api.export("parity", tmp_path / "together", context=24)
     assert together.verified == alone.verified

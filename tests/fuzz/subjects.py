@@ -122,7 +122,7 @@ def srasp_program(rng: Random) -> SraspProgram:
 
 
 def crasp_program(rng: Random) -> CraspProgram:
-    return crasp.random_program(rng.randrange(1 << 30), thinks=rng.random() < 0.5, depth=rng.randint(1, 4))
+    return crasp.random_program(rng.randrange(1 << 30), with_rules=rng.random() < 0.5, depth=rng.randint(1, 4))
 
 
 def counter_machine(rng: Random) -> CounterMachine:
@@ -149,7 +149,7 @@ def rasp_program(rng: Random) -> RaspProgram:
 
 
 def rasp_writer(rng: Random) -> RaspProgram:
-    return rasp.random_generating_program(rng, operations=rng.randint(2, 6), depth=4)
+    return rasp.random_autoregressive_program(rng, operations=rng.randint(2, 6), depth=4)
 
 
 def rasp_answers(program: RaspProgram, word: tuple[str, ...], _: int) -> Answer:

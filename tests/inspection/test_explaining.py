@@ -32,7 +32,7 @@ LONG = (
     "odd-walks",
     "nondeterministic-logspace",
 )
-"""Theorems with models that are large, or chains of thought that are long."""
+"""Theorems with large models or long chains of thought."""
 GUIDED = ("chapter-8", "temporal-encoder", "crasp", "counter", "srasp", "ternary", "circuit-binary", "connectivity")
 
 
@@ -183,7 +183,7 @@ def test_numbers_are_told_as_short_as_they_are_true() -> None:
 
 
 def test_numbers_of_more_digits_than_python_writes_are_told_and_written() -> None:
-    """A weight of softmax may be below 2^-15000; as JSON that was a ValueError."""
+    """A softmax weight below 2^-15000 can be written as JSON."""
     tiny, third = Fraction(1, 2**20_000), Fraction(1, 3)
     assert told(tiny) == "≈ 2.51239e-6021"
     assert written(tiny) == f"1/{Decimal(2**20_000)}"

@@ -1,4 +1,4 @@
-"""Runs from the inside: every number against an oracle of its own, and what cannot be looked into."""
+"""Inspection of runs: every number against a reference forward pass, and refusals."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ from tests.cases import CASES, Case
 from tests.inspection.reference import Expected, expected
 
 CLOSE = Fraction(1, 10**24)
-"""How far a number of 50 digits may be from the true one, after all that is done with it."""
+"""Maximum error of a result computed with 50 digits."""
 NARROW = Fraction(1, 10**9)
-"""Enclosures are at least as narrow as this."""
+"""Maximum width of enclosures."""
 LONG = (
     "configuration-graph",
     "circuit-evaluator",
@@ -38,18 +38,17 @@ LONG = (
     "odd-walks",
     "nondeterministic-logspace",
 )
-"""Theorems whose models Python's fractions take long for."""
+"""Theorems whose models are slow in Python fractions."""
 SHORT = [case for case in CASES if case.theorem not in LONG]
 
 
 def run_of(case: Case) -> Run:
-    """The last of its examples that is short."""
-    model = case.model
-    return sm.run(model, min((word for word, _ in case.examples), key=lambda word: (len(word) == 0, len(word))))
+    """The last short example of an entry."""
+    return sm.run(case.model, min((word for word, _ in case.examples), key=lambda word: (len(word) == 0, len(word))))
 
 
 def agrees(found: Number, wanted: Fraction) -> bool:
-    """Whether they are the same; of an enclosure, whether the wanted one is inside, as far as it is known."""
+    """Whether two numbers are equal, or an enclosure contains the expected one, up to its known digits."""
     if isinstance(found, Enclosure):
         return least(found) - CLOSE <= wanted <= most(found) + CLOSE and most(found) - least(found) < NARROW
     return found == wanted or (abs(found - wanted) < CLOSE and wanted.denominator > 10**20)
@@ -136,12 +135,12 @@ def test_positions_of_segments_are_read_in_their_contexts(theorem: str) -> None:
     assert isinstance(codec, SegmentedCodec)
     assert len(run.segments) > 1
     inside, start = sm.inspect(run), len(run.prompt.tokens)
-    for segment, (prompt, said) in enumerate(codec.expected_segments(run.outcome.word, run.steps)):
-        last = start + len(said) - 2 if said else start - 1
+    for segment, (prompt, output) in enumerate(codec.expected_segments(run.outcome.word, run.steps)):
+        last = start + len(output) - 2 if output else start - 1
         context = inside.contexts.of(min(last, len(inside) - 1))
         assert context.segment == segment
         assert tuple(context.prompt) == prompt.tokens
-        start += len(said)
+        start += len(output)
     for position in (len(run.prompt.tokens) - 1, inside.contexts.of(len(inside) - 1).start - 1, len(inside) - 1):
         moment = inside.at(position)
         assert moment.logits.winner == moment.logits.said == inside.contexts.said(position)
@@ -264,7 +263,7 @@ def test_what_would_take_too_long_is_refused(monkeypatch: pytest.MonkeyPatch) ->
     several = sm.inspect(run, yes=True).moments([0, 1])
     assert next(several).position == 0
     with pytest.raises(EffortError):
-        sm.inspect(run).at(0)  # what was said for one is not said for others
+        sm.inspect(run).at(0)  # consent to one call does not apply to others
 
 
 @pytest.mark.slow
@@ -287,7 +286,7 @@ def test_position_100_000_is_looked_into_in_seconds() -> None:
 
 
 def test_a_layer_norm_of_several_numbers_is_enclosed() -> None:
-    """Its root is not rational, and pictures of it must be drawn all the same."""
+    """The square root is irrational; pictures are drawn anyway."""
     run = sm.run("odd(#<[Q_a])", "aba", theorem="temporal-layer-norm")
     found = sm.inspect(run)
     assert found.arithmetic == "ball"

@@ -1,4 +1,4 @@
-"""Pictures: well-formed, small, the same bytes each time, and hostile names stay text."""
+"""SVG pictures: well-formed, small, deterministic, and hostile names are escaped."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ HOSTILE = ("</text><script>alert(1)</script>", 'a"onload="x', "\u202eevil", "\x0
 
 
 def shapes(picture: Picture) -> list[ElementTree.Element]:
-    """The shapes of a picture, all of kinds that do nothing; read as XML."""
+    """The shapes of a picture, parsed as XML; all are of passive kinds."""
     root = ElementTree.fromstring(picture.svg)
     assert root.tag == f"{NAMESPACE}svg"
     assert {shape.tag.removeprefix(NAMESPACE) for shape in root} <= {"title", "rect", "path", "text"}

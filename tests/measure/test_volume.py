@@ -1,4 +1,4 @@
-"""The volume that a model needs: measured where it is known."""
+"""The volume that a model needs, for models whose volume is known."""
 
 from __future__ import annotations
 

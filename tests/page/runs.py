@@ -1,4 +1,4 @@
-"""Runs of every language, short enough to be looked at everywhere."""
+"""Runs of every language, short enough to test every position."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ OTHERS: dict[str, tuple[str, str | None, dict[str, Any]]] = {
     "summary": ("binary-counter", None, {"theorem": "chapter-8-summary", "max_steps": 60}),
     "address bits": ("palindrome", "aba", {"theorem": "address-bits"}),
 }
-"""More, by what they are an example of."""
+"""Further runs, by the feature that they demonstrate."""
 
 
 @cache

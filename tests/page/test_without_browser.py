@@ -1,4 +1,4 @@
-"""What the page computes, by its own script in node: layer norm, and heads that take one of the keys that tie.
+"""The page's script in node: layer norm, and unique-hard heads with ties.
 
 The tests beside this one need a browser; this one needs none, and looks at numbers only.
 """
@@ -26,14 +26,14 @@ const data = JSON.parse(require('fs').readFileSync(0, 'utf8'));
 const model = new Model(data);
 const places = [...Array(model.count).keys()];
 const found = data.soft.still
-  ? places.map((position) => [...new Soft(model, data.soft).moment(1, { position, layer: 0, head: 0 }).logits])
+  ? places.map((position) => [...new Soft(model, data.soft).activations(1, { position, layer: 0, head: 0 }).logits])
   : places.map((p) => new Exact(model).logits(p).map(exactly));
 console.log(JSON.stringify(found));
 """
 
 
 def logits_of_page(run: Run) -> Any:
-    """The logits at all positions, as the script of the page finds them."""
+    """The logits at all positions, computed by the page's script."""
     if NODE is None:
         pytest.skip("needs node")
     web = files("softmachine.inspection.page") / "web"

@@ -33,9 +33,9 @@ TYPOS = [
     ("softmachine run palindrome abba abba", "unexpected extra argument"),
     ("softmachine run palindrome abba --max-steps many", "'many' is not a whole number"),
     ("softmachine run palindrome abba --max-steps -1", "-1 is less than 0"),
-    ("softmachine run palindrome abba --theorem ternry", "theorems that apply: chapter-8, "),
-    ("softmachine run palindrome abba --arithmetic flot64", "choose exact, float64, "),
-    ("softmachine run palindrome abba --attention sfot", "hard"),
+    ("softmachine run palindrome abba --theorem ternry", "did you mean ternary?"),
+    ("softmachine run palindrome abba --arithmetic flot64", "did you mean float64 or "),
+    ("softmachine run palindrome abba --attention sfot", "did you mean soft?"),
     ("softmachine run palindrome.yml abba", "'palindrome.yml' is not in the zoo, not a file"),
     ("softmachine run .", "this is a folder"),
     ("softmachine run '' abba", "the source is empty"),
@@ -49,7 +49,7 @@ TYPOS = [
     ("softmachine compile palindrome", "missing option '--output'"),
     ("softmachine dataset palindrome --up-to 3 -o rows.xlsx", ".jsonl"),
     ("softmachine show nothing-like-it", "`softmachine zoo` lists the bundled sources"),
-    ("softmachine zoo palindrom", "palindrome"),
+    ("softmachine zoo palindrmoe", "palindrome"),
     ("softmachine theorems chapter8", "chapter-8"),
 ]
 

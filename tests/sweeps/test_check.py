@@ -1,4 +1,4 @@
-"""Checks in parts: the same report at any number of workers, after an interruption, and up to the first mistake."""
+"""Checks in parts: the same report for any number of workers, after an interruption, up to the first disagreement."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def checked(model: sm.Model, wanted: Wanted, crew: Crew | None, journal: Path | 
 
 
 def plainly(model: sm.Model, wanted: Wanted) -> Report:
-    """What one process finds without parts."""
+    """The report of one process, without parts."""
     words = wanted.sweep(model).words_from(0)
     return replace(check_words(model, words, arithmetic=wanted.arithmetic, max_steps=wanted.max_steps), seconds=0.0)
 
@@ -259,7 +259,7 @@ def test_ctrl_c_ends_all_processes_and_the_journal_has_what_was_done(after: floa
     assert sum(line["stop"] - line["start"] for line in kept) >= answer["inputs"]
     assert children
     while time.monotonic() < deadline and any(map(_is_running, children)):
-        time.sleep(0.1)  # they were told, and take a moment
+        time.sleep(0.1)  # shutdown is asynchronous
     assert not any(map(_is_running, children))
 
 

@@ -1,4 +1,4 @@
-"""Chapter 8 with summaries: the run goes on from what the model itself wrote."""
+"""Theorem 8.2 of Chiang's notes with summaries: the run resumes from the model's own output."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def test_long_runs_should_say_what_short_ones_should(seed: int, monkeypatch: pyt
 
 
 def test_the_cell_where_an_empty_input_would_be_is_in_use() -> None:
-    """The reference left it out where the machine goes to the left at once; the model did not."""
+    """The reference omitted it where the machine moves to the left in its first step; the model did not."""
     machine = sm.load("1LB1LA_1LC---_1LD---_1RE---_---1RE")
     run = sm.run(sm.compile(machine, "chapter-8-summary"), "", verify=True)
     assert (run.verdict, run.output, run.differs) == ("halt", "1111", False)

@@ -89,7 +89,7 @@ def machine(text: str) -> TuringMachine:
 
 @pytest.mark.parametrize(("attention", "arithmetic"), [("hard", "float64"), ("soft", "fixed:2")])
 def test_parity_by_the_configurations_of_a_machine(attention: str, arithmetic: str) -> None:
-    """PARITY is not in AC⁰: the doubling needs its turns."""
+    """PARITY is not in AC⁰: the doubling needs its iterations."""
     model = api.compile("parity", "configuration-graph", attention=attention, length=1)
     assert api.check(model, up_to=1, arithmetic=arithmetic)
     with pytest.raises(InputError, match="at most 1"):

@@ -175,7 +175,7 @@ HEAD = "input a b\nstart q\naccept yes\nreject no\n"
 @pytest.mark.parametrize("construction", CONSTRUCTIONS)
 @pytest.mark.parametrize("after", ["q: a >= 1 -> yes: b -= 1", "q: a >= 1 -> r: b -= 1\nr: a >= 0 -> yes: b += 5"])
 def test_a_counter_below_0_is_the_interpreters_error(construction: str, after: str) -> None:
-    """The model goes on with counters below 0; whether a later step repairs the value or not, the run is not valid."""
+    """The model continues with counters below 0; whether a later step repairs the value or not, the run is invalid."""
     machine = parse(f"{HEAD}{after}\nq: else -> no", name="down")
     with pytest.raises(RunError) as right:
         execute(machine, "a")

@@ -72,7 +72,7 @@ def nested(program: Program) -> bool:
 
 
 def tokens_of(program: Program, word: tuple[str, ...], most: int) -> list[str]:
-    """The chain of thought by the reference evaluator; a stuck run ends with a token that says so."""
+    """The chain of thought by the reference evaluator; a stuck run ends with the token for "stuck"."""
     found: list[str] = []
     try:
         found.extend(islice(generate(program, word), most))
@@ -97,7 +97,7 @@ def random_programs_are_right(seeds: range, *, longest: int, most: int) -> int:
     """Compare random programs on all words; how many were compared in all variants."""
     everywhere = 0
     for seed in seeds:
-        program = random_program(seed, thinks=seed % 3 != 0, depth=3)
+        program = random_program(seed, with_rules=seed % 3 != 0, depth=3)
         if program.relations:
             continue
         words = list(all_words(program.alphabet, longest))
@@ -175,7 +175,7 @@ def test_promises_about_scores_hold() -> None:
 
 def test_no_position_features_and_uniform_attention_only() -> None:
     for seed in range(60):
-        program = random_program(seed, thinks=True)
+        program = random_program(seed, with_rules=True)
         if program.relations:
             continue
         for variant in VARIANTS[:3]:

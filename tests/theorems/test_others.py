@@ -1,4 +1,4 @@
-"""Theorems of other people's packages: those that can be used are, and the others are told of and break nothing."""
+"""Theorems of other packages: usable ones are registered; the others are reported and break nothing."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ LONGEST, SLOWEST = 6, "subleq-rasp"
 PARTS = [(name, part) for name in ("long-addition-rasp", "addition-loop-rasp") for part in range(11)]
 """Programs with 11 letters, and so 1,771,561 words of length 6, in parts: by their first letter."""
 TOGETHER = 512
-"""So many words are read at once."""
+"""Words per batch."""
 
 
 def require_answers(name: str, tried: Sequence[tuple[str, ...]], length: int) -> None:
@@ -135,9 +135,9 @@ def stock_form(name: str) -> tuple[str, str]:
 
 @pytest.mark.parametrize(("theorem", "form"), [("rasp", "bert"), ("rasp-causal", "gpt2")])
 def test_stock_models_say_what_the_interpreter_says(theorem: str, form: str, tmp_path: Path) -> None:
-    """Nothing is written unless the stock model has said so on sample words."""
+    """Nothing is written unless the exported model gives the right output on sample words."""
     pytest.importorskip("transformers", reason="stock models are run by it")
-    api.export("reverse-rasp", tmp_path / "model", to=form, length=8, theorem=theorem)
+    api.export("reverse-rasp", tmp_path / "model", to=form, context=8, theorem=theorem)
     assert (tmp_path / "model" / "model.safetensors").exists()
 
 
@@ -146,11 +146,11 @@ def test_stock_models_say_what_the_interpreter_says(theorem: str, form: str, tmp
 def test_every_zoo_program_is_exported_and_verified(name: str, tmp_path: Path) -> None:
     pytest.importorskip("transformers", reason="stock models are run by it")
     theorem, form = stock_form(name)
-    exported = api.export(name, tmp_path / "model", to=form, length=16, theorem=theorem)
+    exported = api.export(name, tmp_path / "model", to=form, context=16, theorem=theorem)
     assert exported.verified[0].holds
 
 
 def test_a_loop_that_runs_as_often_as_the_word_is_long_is_refused_by_stock_formats(tmp_path: Path) -> None:
     pytest.importorskip("transformers", reason="stock models are run by it")
     with pytest.raises(ConstructionError, match=r"a loop that runs 8\(n\+1\) times"):
-        api.export("parity-loop-rasp", tmp_path / "model", to="bert", length=16)
+        api.export("parity-loop-rasp", tmp_path / "model", to="bert", context=16)

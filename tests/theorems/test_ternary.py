@@ -142,7 +142,7 @@ def test_dimensions_are_those_of_the_cost_formula_and_below_the_papers(tapes: in
     assert made.width <= cost.of("width", codec)
     assert made.largest_weight <= 2
 
-    # The paper, with |Q| = 3 and |Γ| = 3 (2 bits each); it knows only even r.
+    # The paper, with |Q| = 3 and |Γ| = 3 (2 bits each); it defines only even r.
     even = bits + bits % 2
     assert len(made.layers) <= 5 * even // 2 + 8
     if not summarises:
@@ -432,7 +432,7 @@ def test_thousand_random_machines(hundred: int, summarises: bool) -> None:
 
 @pytest.mark.slow
 def test_100_000_steps_fit_into_a_short_context() -> None:
-    """Segment by segment, every token is what the interpreter says; no context has more than 4,096 tokens."""
+    """Segment by segment, every token is the interpreter's; no context has more than 4,096 tokens."""
     transformer = sm.compile("binary-counter", "ternary-summary", length=4096)
     codec = transformer.codec
     assert isinstance(codec, TernaryCodec)

@@ -69,7 +69,7 @@ def test_machines_with_two_tapes_are_refused() -> None:
 
 @pytest.mark.parametrize("construction", ["turing-counter", "turing-relative"])
 def test_machines_without_letters_are_refused_by_name(construction: str) -> None:
-    """It is the machine that has none: whoever wrote it has seen no C-RASP program that could get a line."""
+    """The message is about the machine, which has none, not about a line of the C-RASP program."""
     machine = load_as("turing-1936", TuringMachine)
     with pytest.raises(ConstructionError, match="'turing-1936' has no input alphabet"):
         sm.compile(machine, construction)

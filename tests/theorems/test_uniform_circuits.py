@@ -1,4 +1,4 @@
-"""Languages of uniform families: the reduction that is printed, the evaluator that knows no family, and its turns."""
+"""Languages of uniform families: the printed reduction, the evaluator for all families, and its iterations."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def test_the_transformer_reads_what_the_reduction_prints(name: str, basis: Basis
 
 @pytest.mark.parametrize("basis", [Basis.AC, Basis.TC])
 def test_what_is_printed_is_what_the_evaluator_evaluates(basis: Basis) -> None:
-    """The reduction, then the evaluator of any circuit on what was printed: Corollary 5.1 and Lemma C.2 in turn."""
+    """The reduction, then the evaluator of any circuit on its output: Corollary 5.1 and Lemma C.2."""
     codec = FamilyCodec(parse(SIMPLE), 2, basis)
     name = "circuit-evaluator" if basis is Basis.AC else "threshold-evaluator"
     evaluator = api.compile(codec.circuit, name, length=codec.positions_needed)
@@ -86,14 +86,14 @@ SIZES = {"parity-family": (2, 4, 8, 16, 32, 64), "majority-sorted": (2, 3, 4, 6,
 
 @pytest.mark.parametrize("name", SIZES)
 def test_turns_grow_as_the_power_of_the_logarithm(name: str) -> None:
-    """Theorem 5.1 (a): ⌈log₂ T⌉^d turns are as many as the circuit is deep or more, and T is a polynomial in n."""
+    """Theorem 5.1 (a): ⌈log₂ T⌉^d iterations are at least the depth of the circuit, and T is a polynomial in n."""
     source = family(name)
     for length in SIZES[name]:
         codec = FamilyCodec(source, length)
         bits = pointer_width(codec.positions_needed)
         assert codec.turns == bits**source.exponent >= codec.circuit.depth
         assert codec.positions_needed <= 40 * length**3 + 300
-        assert bits <= 3 * (length.bit_length() - 1) + 9  # so that turns are O(log^d n)
+        assert bits <= 3 * (length.bit_length() - 1) + 9  # so that there are O(log^d n) iterations
 
 
 @pytest.mark.parametrize("length", [1, 2, 3, 4, 5, 6])

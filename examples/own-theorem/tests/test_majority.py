@@ -1,4 +1,4 @@
-"""The model decides as the predicate does, in every arithmetic and with softmax; and it has the stated size."""
+"""The model agrees with the predicate, in every arithmetic and with softmax, and has the stated size."""
 
 from __future__ import annotations
 

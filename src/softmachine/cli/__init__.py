@@ -1,4 +1,4 @@
-"""The command line: ``softmachine run palindrome abba``. One thin module a command; all of them end in :func:`main`."""
+"""The command line: ``softmachine run palindrome abba``. One module per command; :func:`main` is the entry point."""
 
 from __future__ import annotations
 
@@ -6,32 +6,32 @@ import gc
 import os
 import sys
 
-TYPE_CHECKING = False  # as little as possible is imported before `main` can answer Ctrl-C
+TYPE_CHECKING = False  # minimal imports before `main` can handle Ctrl-C
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
 __all__ = ["main"]
 
-GARBAGE = 100_000
-"""So many new objects before garbage is looked for. Imports and compiling make many, none of it garbage: looking for it
-took a twentieth of the time of short commands, and a tenth of those that compile much."""
+GC_THRESHOLD = 100_000
+"""Allocations between garbage collections. Imports and compiling allocate many objects that stay alive: with the
+default, collecting them took 5 % of short commands, and 10 % of those that mostly compile."""
 
 ONE_THREAD = ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
-"""What is multiplied here is narrow, and two threads take longer than one: a circuit 1.7 times, an audit 4 times. Who
-has set these has their say; many cores are for ``--workers``."""
+"""Variables set to one thread, unless they are set: matrices are narrow, and two threads slow them down (a circuit 1.7
+times, an audit 4 times). ``--workers`` uses more cores."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Carry out one command and return its exit status.
+    """Execute a command and return its exit status.
 
-    0 it ran to a verdict or the check holds; 1 a check does not hold; 2 bad input or usage; 3 step limit reached;
+    0 verdict reached, or check holds; 1 check or certificate does not hold; 2 bad input or usage; 3 step limit reached;
     130 interrupted.
 
     Args:
-        arguments: What follows the program's name; by default what the process was started with.
+        arguments: The arguments after the program's name. Default: those of the process.
     """
-    gc.set_threshold(GARBAGE)
-    for variable in ONE_THREAD:  # before numpy is there
+    gc.set_threshold(GC_THRESHOLD)
+    for variable in ONE_THREAD:  # before numpy is imported
         os.environ.setdefault(variable, "1")
     try:
         from softmachine.cli.failures import guarded
@@ -40,7 +40,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         status = guarded(lambda: _carry_out(given), given)
         guarded(_warn, given)
         return status
-    except KeyboardInterrupt:  # before there was anything that could say so
+    except KeyboardInterrupt:  # before the error reporter was imported
         print("interrupted", file=sys.stderr)
         return 130
 
@@ -53,14 +53,14 @@ def _carry_out(arguments: list[str]) -> int:
         return complete(instruction)
     from softmachine.cli.app import command
 
-    # What click's own ``main`` does, without its way to report errors.
+    # As click's ``main``, but without its error reporting.
     chosen = command(arguments[0] if arguments else None)
     with chosen.make_context("softmachine", arguments) as context:
         return int(chosen.invoke(context) or 0)
 
 
 def _warn() -> int:
-    """Name the parts of other people's packages that cannot be used, one a line."""
+    """Print a warning for each plug-in that cannot be used."""
     from softmachine.cli.output import Output
     from softmachine.support.plugins import Shelf
 

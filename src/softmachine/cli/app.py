@@ -1,9 +1,9 @@
-"""The commands, put together. Nothing heavy is imported here or in their modules: ``--help`` should be instant."""
+"""The click command that contains all commands. Neither it nor their modules import anything slow."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import cache, wraps
 from importlib import import_module
 from inspect import Parameter, signature
@@ -21,30 +21,17 @@ from softmachine.cli.output import Output
 from softmachine.support.arguments import MAX_INTEGER, require_in_range
 from softmachine.support.estimates import consent
 
-COMMANDS = (
-    "run",
-    "check",
-    "show",
-    "compile",
-    "certify",
-    "export",
-    "dataset",
-    "learn",
-    "experiments",
-    "slices",
-    "circuit",
-    "reduce",
-    "theorems",
-    "zoo",
-    "gallery",
-    "atlas",
-    "uniform",
-    "rewrite",
-    "bench",
-)
-"""The modules of the commands, in the order in which they are told."""
+GROUPS = {
+    "Start": ("zoo", "run", "show", "gallery"),
+    "Verify": ("check", "certify"),
+    "Export and data": ("compile", "export", "dataset"),
+    "Learn": ("learn", "experiments"),
+    "Research": ("theorems", "atlas", "uniform", "rewrite", "slices", "circuit", "reduce", "bench"),
+}
+"""The commands in the order and under the titles of the help; the module of a command has its name."""
+COMMANDS = tuple(chain.from_iterable(GROUPS.values()))
 SHORT = ("reduce", "theorems", "zoo", "gallery", "atlas", "uniform", "bench")
-"""Those that do not take long. All others refuse what takes very long, unless --yes is given."""
+"""Commands that are always fast. The others have --yes, without which they refuse work that takes very long."""
 EXAMPLES = """[dim]Examples:[/]
   softmachine run palindrome abba
   softmachine run "1RB1LB_1LA1RZ"
@@ -55,14 +42,22 @@ EXAMPLES = """[dim]Examples:[/]
   softmachine export palindrome --to gpt2 -o palindrome-gpt2"""
 
 
+Panels = Mapping[str, tuple[str, ...]]
+"""``PANELS`` of a command: titles of panels in the help, and the options in each; those in no panel come first."""
+
+
 class _Plain:
-    """Help that does not call ``--help`` a <bool>, and mistakes that know which command they are about."""
+    """Help without the types of arguments, and usage errors that carry the context of their command."""
 
     def get_help_option(self, ctx: Any) -> Any:
         option = super().get_help_option(ctx)  # type: ignore[misc]
         if option is not None:
             option.metavar = ""
         return option
+
+    def collect_usage_pieces(self, ctx: Any) -> list[str]:
+        pieces: list[str] = super().collect_usage_pieces(ctx)  # type: ignore[misc]
+        return [piece.strip("{}") for piece in pieces]
 
     def parse_args(self, ctx: Any, args: list[str]) -> Any:
         try:
@@ -95,15 +90,15 @@ def softmachine(
         typer.Option("--version", metavar="", callback=_version, is_eager=True, help="Print the version and exit."),
     ] = False,
 ) -> None:
-    """Turn programs into the weights of a transformer, exactly; then run, check and look at them."""
+    """Compile programs and formal languages to exact transformer weights; run, check and inspect them."""
     if context.invoked_subcommand is None:
         print(context.get_help())
 
 
 def _with_output(carry_out: Callable[..., int | None], *, long: bool) -> Callable[..., int | None]:
-    """A command, with options in the place of groups and of its last parameter, ``output``; and --yes, if it is long.
+    """Convert a command to a function of options: groups become their options, ``output`` the common ones.
 
-    How long something takes is said where progress is shown.
+    A long command gets --yes as well. Estimates of time and memory are printed where progress is shown.
     """
 
     @wraps(carry_out)
@@ -126,7 +121,7 @@ def _with_output(carry_out: Callable[..., int | None], *, long: bool) -> Callabl
 
 @cache
 def command(name: str | None = None) -> Any:
-    """All commands as one click command; if there is one of this name, only that one, so that no other is imported."""
+    """Return the click command that contains all commands, or only the one of this name, which alone is imported."""
     app = typer.Typer(
         name="softmachine",
         cls=_Group,
@@ -135,24 +130,36 @@ def command(name: str | None = None) -> Any:
         epilog=EXAMPLES,
     )
     app.callback(invoke_without_command=True)(softmachine)
-    for each in (name,) if name in COMMANDS else COMMANDS:
-        module = import_module(f"softmachine.cli.{each}")
-        app.command(each, cls=_Command, epilog=module.EXAMPLES)(_with_output(module.command, long=each not in SHORT))
+    panels: dict[str, Panels] = {}
+    for title, names in GROUPS.items():
+        for each in names if name not in COMMANDS else {name} & {*names}:
+            module = import_module(f"softmachine.cli.{each}")
+            carry_out = _with_output(module.command, long=each not in SHORT)
+            app.command(each, cls=_Command, epilog=module.EXAMPLES, rich_help_panel=title)(carry_out)
+            panels[each] = getattr(module, "PANELS", {})
     whole: Any = get_command(app)
     for each in (whole, *whole.commands.values()):
-        _tidy(each)
+        _tidy(each, panels.get(each.name, {}))
     return whole
 
 
-def _tidy(each: Any) -> None:
-    """Help that shows what is written: no emoji where a name stands between colons, and no <bool> for switches."""
+def _tidy(each: Any, panels: Panels) -> None:
+    """Sort options into panels, and clean up the help: no line breaks in paragraphs, emoji, or types of arguments."""
+    titles = {option: title for title, options in panels.items() for option in options}
+    order = {option: place for place, option in enumerate(titles)}
+    arguments = [parameter for parameter in each.params if parameter.param_type_name == "argument"]
+    each.params.sort(key=lambda parameter: -1 if parameter in arguments else order.get(parameter.name, len(order)))
     for parameter in each.params:
         parameter.help = _without_emoji(parameter.help)
-        if parameter.name in ("install_completion", "show_completion"):
+        parameter.rich_help_panel = titles.get(parameter.name, parameter.rich_help_panel)
+        if parameter in arguments:
+            parameter.display_type_rich = lambda ctx: None  # noqa: ARG005
+        elif parameter.name in ("install_completion", "show_completion"):
             parameter.metavar = ""
-    each.help, each.epilog = _without_emoji(each.help), _without_emoji(each.epilog)
+    each.help = _without_emoji(re.sub(r"(?<!\n)\n(?!\n)", " ", each.help))
+    each.epilog = _without_emoji(each.epilog)
 
 
 def _without_emoji(text: str | None) -> str | None:
-    """The text, with an empty tag where rich would read ``:B:`` as the name of a picture."""
+    """Insert an empty tag where rich would replace ``:B:`` by an emoji."""
     return text and re.sub(r":(?=[^\s:]+:)", ":[b][/b]", text)

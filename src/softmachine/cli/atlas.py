@@ -1,4 +1,4 @@
-"""``softmachine atlas``: what padded transformers can compute, regime by regime, and the commands that show it."""
+"""``softmachine atlas``: the expressivity of padded transformers by regime, and commands that demonstrate it."""
 
 from __future__ import annotations
 
@@ -19,26 +19,27 @@ if TYPE_CHECKING:
     Marks = dict[tuple[Claim, Witness], str]
 
 TITLES = {
-    "lower": "All of the class is recognised: compiled and run",
-    "uniform": "By a uniform family: machines print it, and their space is measured",
-    "upper": "Nothing else is recognised (cited, ⊆): one transformer as a circuit of the class",
+    "lower": "Lower bound (⊇): languages of the class, compiled and run",
+    "uniform": "Uniformity: machines print the family, and their space is measured",
+    "upper": "Upper bound (⊆, cited): one transformer as a circuit of the class",
 }
 LEGEND = """
 Orders of growth (Θ), with polynomial padding; d ≥ 1. L and FO: the circuits are
 L-uniform or FO-uniform.
-[1 a A]  what runs of the three claims above: all of the class, uniform, nothing else
-⊆ 4.2  nothing else is recognised, by Lemma 4.2 of the paper; ⊆ †: as cited at †
+[1 a A]  the demonstrations above of the lower bound, uniformity and upper bound
+⊆ 4.2  the upper bound is Lemma 4.2 of Svete et al. 2026; ⊆ †: as cited at †
 –  too little volume (precision × width) for a natural class
-†  all of the class, and nothing else: cited, Merrill and Sabharwal 2025a
-What runs are members of a family; proofs for all members are in Svete, Merrill,
-Cotterell and Sabharwal, Revisiting Padded Transformer Expressivity, 2026 (this
-is its Figure 1). At logarithmic precision, softmax recognises what average-hard
-attention does (Lemma 3.1, which does not state the converse):
+†  both bounds are cited: Merrill and Sabharwal 2025a
+The demonstrations are members of a family; the proofs for all members are in
+Svete, Merrill, Cotterell and Sabharwal, Revisiting Padded Transformer
+Expressivity, 2026 (this is its Figure 1). At logarithmic precision, softmax
+recognises all languages of average-hard attention (Lemma 3.1 of Svete et al.
+2026, which does not state the converse):
       softmachine rewrite "Q_a since Q_b" --as softmax-fixed-point --up-to 5
 FO-uniform circuits are measured as L-uniform ones: for d ≥ 1 that is the same."""
 
-NARROWEST = 80
-"""Columns that the table takes; in fewer, the classes could not be read."""
+MIN_WIDTH = 80
+"""Columns that the table needs."""
 EXAMPLES = """[dim]Examples:[/]
   softmachine atlas
   softmachine atlas --json"""
@@ -48,39 +49,39 @@ def command(
     *,
     output: Output,
 ) -> None:
-    """Print the map of padded transformers: depth, precision, width and uniformity, and the circuit class of each.
+    """Print the circuit classes of padded transformers, by regime.
 
-    Below each class stand the numbers of what is witnessed of it: that all of it is recognised, by a uniform family,
-    and nothing else. The commands that show it are listed below the table; the rest is cited.
+    A regime is given by depth, precision, width and uniformity. The numbers below a class refer to the demonstrations
+    of its lower bound, uniformity and upper bound, listed below the table; the rest is cited.
     """
     from softmachine.studies.measure.atlas import ATLAS, all_witnesses
 
     if output.as_json:
         output.answer({"cells": [{**asdict(cell), "witnessed": list(cell.witnessed)} for cell in ATLAS]})
         return
-    marks = _marks(all_witnesses(ATLAS))
-    output.out.width = max(output.width, NARROWEST)
+    marks = _number_witnesses(all_witnesses(ATLAS))
+    output.out.width = max(output.width, MIN_WIDTH)
     output.out.print(_table(ATLAS, marks))
     if output.quiet:
         return
-    told = ""
+    last = ""
     for (claim, witness), mark in marks.items():
-        if claim != told:
-            output.say(f"{'' if not told else chr(10)}{TITLES[claim]}")
-            told = claim
+        if claim != last:
+            output.say(f"{'' if not last else chr(10)}{TITLES[claim]}")
+            last = claim
         output.say(f"[{mark}] {witness.construction}{f', {witness.note}' if witness.note else ''}")
         output.say(f"      {witness.command}")
     output.say(LEGEND)
 
 
-def _marks(found: Iterable[tuple[Claim, Witness]]) -> Marks:
-    """For every witness its number, small letter or capital, by what it is a witness of."""
+def _number_witnesses(found: Iterable[tuple[Claim, Witness]]) -> Marks:
+    """Number the witnesses: digits for lower bounds, small letters for uniformity, capitals for upper bounds."""
     fresh = {"lower": map(str, count(1)), "uniform": iter(ascii_lowercase), "upper": iter(ascii_uppercase)}
     return {(claim, witness): next(fresh[claim]) for claim, witness in found}
 
 
 def _table(cells: tuple[Cell, ...], marks: Marks) -> Table:
-    """The figure: a row for each depth and precision, a column for each uniformity and width."""
+    """Tabulate the classes: a row per depth and precision, a column per uniformity and width."""
     from rich import box
     from rich.table import Table
 
@@ -90,13 +91,13 @@ def _table(cells: tuple[Cell, ...], marks: Marks) -> Table:
         table.add_column(title, no_wrap=True)
     for depth, precision in dict.fromkeys((cell.depth, cell.precision) for cell in cells):
         here = [cell for cell in cells if (cell.depth, cell.precision) == (depth, precision)]
-        row = {(cell.uniformity, cell.width): _entry(cell, marks) for cell in here}
+        row = {(cell.uniformity, cell.width): _format_cell(cell, marks) for cell in here}
         table.add_row(depth, precision, *(row[column] for column in columns))
     return table
 
 
-def _entry(cell: Cell, marks: Marks) -> Text:
-    """The class, and below it what is witnessed of each claim, and which result is the upper bound."""
+def _format_cell(cell: Cell, marks: Marks) -> Text:
+    """Format a class with its witnesses and its upper bound."""
     from rich.text import Text
 
     if not cell.languages:
@@ -104,16 +105,16 @@ def _entry(cell: Cell, marks: Marks) -> Text:
     name = cell.languages.replace("-uniform", "") + (" †" if cell.cited else "")
     every = list(marks)
     shown = [
-        _stretch([(every.index((claim, each)), marks[claim, each]) for each in cell.witnesses[claim]])
+        _format_marks([(every.index((claim, each)), marks[claim, each]) for each in cell.witnesses[claim]])
         for claim in cell.witnesses
     ]
     bound = "†" if cell.cited else cell.upper.replace("Lemma ", "")
     return Text(f"{name}\n[{' '.join(shown)}]\n⊆ {bound}", style="bold")
 
 
-def _stretch(found: Sequence[tuple[int, str]]) -> str:
-    """The marks of witnesses, each with its place in the list; a dash if there are none."""
+def _format_marks(found: Sequence[tuple[int, str]]) -> str:
+    """Format marks of witnesses as a range or a list; a dash if there are none."""
     if not found:
         return "–"
-    together = len(found) > 1 and all(after == before + 1 for (before, _), (after, _) in pairwise(found))
-    return f"{found[0][1]}-{found[-1][1]}" if together else ",".join(mark for _, mark in found)
+    is_range = len(found) > 1 and all(after == before + 1 for (before, _), (after, _) in pairwise(found))
+    return f"{found[0][1]}-{found[-1][1]}" if is_range else ",".join(mark for _, mark in found)

@@ -1,4 +1,4 @@
-"""``softmachine bench``: how fast it is, as ratios."""
+"""``softmachine bench``: speed, as ratios to alternatives."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import typer
 from softmachine.cli.names import one_of
 from softmachine.cli.output import Output
 from softmachine.support.errors import UsageError
+from softmachine.support.text import did_you_mean
 
 if TYPE_CHECKING:
     from softmachine.cli.benchmarks import Result
@@ -26,21 +27,21 @@ Name = Annotated[
         metavar="NAME",
         show_default=False,
         autocompletion=one_of(*NAMES),
-        help="What to measure: decoding, checking or starting; by default all.",
+        help="Benchmark: decoding, checking or starting. Default: all.",
     ),
 ]
 
 
 def command(name: Name = None, *, output: Output) -> None:
-    """Measure how fast it is on this machine, on one core, in less than a minute.
+    """Measure the speed on one core, in less than a minute.
 
-    What counts are the ratios: everything is measured in turn with what it is compared with.
+    Only the ratios are meaningful: each subject and its alternative are measured in turn.
     """
     from softmachine.cli.benchmarks import BENCHMARKS, table
     from softmachine.cli.progress import working
 
     if name not in (None, *BENCHMARKS):
-        raise UsageError(f"there is no benchmark {name!r}", hint=f"there are {', '.join(BENCHMARKS)}")
+        raise UsageError(f"unknown benchmark {name!r}", hint=did_you_mean(name or "", BENCHMARKS))
     results: list[Result] = []
     with working("measuring", output) as tell:
         for each in BENCHMARKS if name is None else (name,):

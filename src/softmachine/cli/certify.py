@@ -1,4 +1,4 @@
-"""``softmachine certify``: softmax gives what hard attention gives, for every input up to a length."""
+"""``softmachine certify``: prove that softmax gives the outputs of hard attention, for every input up to a length."""
 
 from __future__ import annotations
 
@@ -26,25 +26,27 @@ EXAMPLES = """[dim]Examples:[/]
   softmachine certify "Q_a since Q_b" --length 4 --from-weights"""
 
 
-Length = Annotated[int, value("N", "For every input (of a machine: with its run) up to length N.", "--length", least=0)]
+Length = Annotated[
+    int, value("N", "Certify every input up to length N (for decoders, input and run together).", "--length", least=0)
+]
 Sharpness = Annotated[
-    int | None, value("S", "Scale every head by S / gap; by default by the smallest S that is certified.", least=1)
+    int | None, value("S", "Scale every head by S / gap. Default: the smallest S that is certified.", least=1)
 ]
 Measured = Annotated[
     str | None,
-    value("NAME", "Also measure up to which length, N at most, a run in this float format is right on random inputs."),
+    value("NAME", "Also measure the length, at most N, up to which random inputs are correct in this float format."),
 ]
 FromWeights = Annotated[
     bool,
     switch(
-        "Know nothing but the weights: gaps from running every input, if they are few, or from denominators. A folder "
-        "of weights that no source made is always taken so.",
+        "Use only the weights: score gaps come from running every input, if they are few, or from denominators. The "
+        "default for saved weights without a source.",
         "--from-weights",
     ),
 ]
-Csv = Annotated[Path | None, file("Write the table to FILE as CSV, with all digits.", "--csv")]
+Csv = Annotated[Path | None, file("Write the table to FILE as CSV, in full precision.", "--csv")]
 Latex = Annotated[Path | None, file("Write the table to FILE as LaTeX.", "--latex")]
-Plot = Annotated[Path | None, file("Draw the margin against the scale (PNG or SVG).")]
+Plot = Annotated[Path | None, file("Plot the margin against the scale (PNG or SVG).")]
 
 
 def command(
@@ -64,22 +66,24 @@ def command(
     format_name: options.Format = None,
     output: Output,
 ) -> int:
-    """Prove that softmax at a certain temperature decides as hard attention does, on every input up to a length.
+    """Prove that softmax and hard attention agree up to a length.
 
-    The table follows the errors from head to head. Exit status 0: the certificate holds; 1: it does not.
+    The certificate bounds the errors of softmax at some temperature, head by head, for every input.
+
+    Exit status: 0 the certificate holds; 1 it does not.
     """
     from softmachine import api
     from softmachine.cli.progress import working
     from softmachine.support.files import require_new, write
 
-    bare = _bare(source)
+    bare = _load_bare_weights(source)
     chosen = rasp_theorem(theorem, causal=causal)
     if from_weights or bare is not None:
         unused = {"--arithmetic": arithmetic, "--plot": plot, "--csv": csv, "--latex": latex}
         if given := [name for name, value in unused.items() if value is not None]:
-            raise UsageError(f"{given[0]} is for certificates from signals, not from weights alone")
+            raise UsageError(f"{given[0]} requires a source, and cannot be combined with --from-weights")
         wanted = Wanted(chosen, "hard", context, alphabet=alphabet, format=format_name)
-        return _from_weights(source, bare, wanted, length, sharpness, output)
+        return _certify_weights(source, bare, wanted, length, sharpness, output)
     files = {name: path for name, path in {"plot": plot, "csv": csv, "latex": latex}.items() if path is not None}
     for path in files.values():
         require_new(path)
@@ -90,7 +94,7 @@ def command(
         certificate = api.certificate(model, length=length, sharpness=sharpness)
     measured = None
     if arithmetic is not None and certificate.holds:
-        measured = _measured(model, length, sharpness, arithmetic, output)
+        measured = _measure(model, length, sharpness, arithmetic, output)
     if plot is not None:
         _draw(model, length, plot, output)
     if csv is not None:
@@ -114,8 +118,8 @@ def command(
     return Status.DONE if certificate.holds else Status.FAILS
 
 
-def _bare(source: str) -> Transformer | None:
-    """The weights of a folder, if it has some without a source."""
+def _load_bare_weights(source: str) -> Transformer | None:
+    """Return the weights of a folder that holds weights without a source, else None."""
     from softmachine.api import saved_folder
     from softmachine.exports.native import has_bare_weights, load_weights
 
@@ -123,10 +127,10 @@ def _bare(source: str) -> Transformer | None:
     return load_weights(folder) if folder and has_bare_weights(folder) else None
 
 
-def _from_weights(
+def _certify_weights(
     source: str, bare: Transformer | None, wanted: Wanted, length: int, sharpness: int | None, output: Output
 ) -> int:
-    """The certificate that knows nothing but the weights."""
+    """Print the certificate from the weights alone."""
     from softmachine.certify import certify_weights
     from softmachine.certify.inputs import inputs_of
     from softmachine.cli.progress import working
@@ -145,8 +149,8 @@ def _from_weights(
     return Status.DONE if certificate.holds else Status.FAILS
 
 
-def _measured(model: Model, length: int, sharpness: int | None, arithmetic: str, output: Output) -> Measurement:
-    """How far a float format gets."""
+def _measure(model: Model, length: int, sharpness: int | None, arithmetic: str, output: Output) -> Measurement:
+    """Measure the length up to which a float format is correct."""
     from softmachine import api
     from softmachine.certify.measure import measure
     from softmachine.cli.progress import working
@@ -156,7 +160,7 @@ def _measured(model: Model, length: int, sharpness: int | None, arithmetic: str,
 
 
 def _draw(model: Model, length: int, file: Path, output: Output) -> None:
-    """The picture of certificates for several lengths and scales."""
+    """Plot certificates for several lengths and scales."""
     from softmachine import api
     from softmachine.certify.plot import draw
     from softmachine.cli.progress import working

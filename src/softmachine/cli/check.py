@@ -10,7 +10,7 @@ import typer
 
 from softmachine.cli import options
 from softmachine.cli.groups import Group
-from softmachine.cli.models import Wanted, alphabet_line, open_model, rasp_theorem
+from softmachine.cli.models import alphabet_line, rasp_theorem
 from softmachine.cli.options import Status, switch, value
 from softmachine.cli.output import Output
 from softmachine.support.errors import SoftmachineError
@@ -27,30 +27,41 @@ EXAMPLES = """[dim]Examples:[/]
   softmachine check increment --sample 20 --length 100 --arithmetic exact
   softmachine check "Q_a since Q_b" --up-to 12 --workers 2 --journal since.jsonl"""
 
-LISTED = 10
-"""So many disagreements are listed as JSON."""
-SHOWN = 3
-"""So many are shown to people, with both traces."""
-AROUND = 3
-"""So many tokens to each side of the first difference."""
+MAX_LISTED = 10
+"""Maximum number of disagreements in JSON."""
+MAX_SHOWN = 3
+"""Maximum number of disagreements printed with both traces."""
+CONTEXT_TOKENS = 3
+"""Tokens shown on each side of the first difference."""
 
 
-First = Annotated[bool, switch("Stop at the first input on which they differ.", "--first")]
+PANELS = {
+    "Options": (
+        *("up_to", "sample", "length", "attention", "theorem", "context", "arithmetic", "workers", "journal", "first"),
+        "yes",
+    ),
+    "Compilation": ("alphabet", "causal", "format_name"),
+    "Execution": ("seed", "max_steps", "cluster"),
+}
+
+First = Annotated[bool, switch("Stop at the first disagreement.", "--first")]
 
 
 @dataclass(frozen=True)
 class Tried(Group):
-    """Which inputs are tried, and how."""
+    """Options of the inputs to check, and of their execution."""
 
     up_to: Annotated[
         int | None,
-        value("N", "Try every input up to length N; by default all of a circuit or graph, if they are few.", least=0),
+        value("N", "Check every input up to length N. Default for circuits and graphs: all, if they are few.", least=0),
     ] = None
-    sample: Annotated[int | None, value("K", "Try K random inputs ...", least=1)] = None
-    length: Annotated[int | None, value("N", "... of length N; those of a circuit or graph have one.", least=0)] = None
-    seed: Annotated[int, typer.Option(metavar="S", help="Which random inputs.")] = 0
+    sample: Annotated[int | None, value("K", "Check K random inputs of length --length.", least=1)] = None
+    length: Annotated[
+        int | None, value("N", "Length of the random inputs; circuits and graphs have only one.", least=0)
+    ] = None
+    seed: Annotated[int, typer.Option(metavar="S", help="Seed of the random inputs.")] = 0
     arithmetic: options.ArithmeticName = "float64"
-    max_steps: Annotated[int, typer.Option(metavar="N", min=0, help="Compare longer runs up to here.")] = 10_000
+    max_steps: Annotated[int, value("N", "Compare longer runs up to this step.", least=0, default=True)] = 10_000
 
 
 def command(
@@ -60,8 +71,7 @@ def command(
     theorem: options.TheoremName = None,
     causal: options.Causal = False,
     attention: options.AttentionName = None,
-    certified: options.Certified = None,
-    context: options.Context = None,
+    context: options.CheckContext = None,
     alphabet: options.Alphabet = None,
     format_name: options.Format = None,
     first: First = False,
@@ -70,36 +80,40 @@ def command(
     journal: options.JournalFile = None,
     output: Output,
 ) -> int:
-    """Compare the transformer of a machine with the reference interpreter, token for token.
+    """Compare a transformer with the reference interpreter, token by token.
 
-    Exit status 0: they agree on every input that was tried; 1: they do not, and the first differences are shown.
+    Exit status: 0 they agree on every input tried; 1 they do not, and the first differences are shown.
     """
+    from softmachine import api
+    from softmachine.cli.progress import working
     from softmachine.studies.sweeps import check as sweeps
     from softmachine.support.parallel import crew_of
 
     crew = crew_of(workers, cluster)
-    made = Wanted(rasp_theorem(theorem, causal=causal), attention, context, certified, alphabet, format_name)
-    model = open_model(source, made, output, two_letters=True)
     wanted = sweeps.Wanted(**asdict(tried), first=first)
+    item = api.load_for_many_words(source, format_name, alphabet)
+    with working("compiling", output):
+        chosen = rasp_theorem(theorem, causal=causal)
+        model = api.compile_for_check(item, wanted, chosen, attention=attention, context=context)
     checking = sweeps.Checking(model, wanted, crew=crew, journal=journal, tell=output.warn)
-    stopped = _checked(checking, output)
+    stopped = _check_all(checking, output)
     report = checking.report
     if output.as_json:
         holds = None if stopped and report.holds else report.holds
         over = {"holds": holds, "interrupted": stopped, "alphabet": list(model.codec.alphabet)}
-        output.answer(report.to_json(LISTED) | over)
+        output.answer(report.to_json(MAX_LISTED) | over)
     else:
         unasked = tried.up_to is None and tried.sample is None and not stopped
         output.say(f"all {report}" if unasked else str(report), style="green" if report.holds else "red")
         if not output.quiet:
             if letters := alphabet_line(model.source):
                 output.say(letters)
-            _show(report.disagreements, model, output, tried)
+            _print_disagreements(report.disagreements, model, output, tried)
     return _status(report, stopped, checking.sweep.total, output)
 
 
-def _checked(checking: Checking, output: Output) -> bool:
-    """Whether Ctrl-C ended it before all words were tried; one part of them is lost at most."""
+def _check_all(checking: Checking, output: Output) -> bool:
+    """Check all parts; return whether Ctrl-C interrupted it, which loses at most one part."""
     from softmachine.cli.progress import bar
 
     try:
@@ -121,21 +135,21 @@ def _status(report: Report, stopped: bool, total: float, output: Output) -> Stat
     return Status.DONE if report.holds else Status.FAILS
 
 
-def _show(problems: Sequence[Disagreement], model: Model, output: Output, tried: Tried) -> None:
-    """The first disagreements, with both traces."""
-    for problem in problems[:SHOWN]:
+def _print_disagreements(problems: Sequence[Disagreement], model: Model, output: Output, tried: Tried) -> None:
+    """Print the first disagreements with both traces."""
+    for problem in problems[:MAX_SHOWN]:
         output.say(f"\n{problem}")
         for line in _traces(problem, model, tried):
             output.say(line)
-    if len(problems) > SHOWN:
-        output.say(f"\n… and {len(problems) - SHOWN:,} more")
+    if len(problems) > MAX_SHOWN:
+        output.say(f"\n… and {len(problems) - MAX_SHOWN:,} more")
 
 
 def _traces(problem: Disagreement, model: Model, tried: Tried) -> Iterator[str]:
-    """What the interpreter says and what the model says, around the first difference."""
+    """Yield the tokens of the interpreter and of the model around the first difference."""
     from softmachine.engines.run import Running
 
-    first, last = max(problem.step - AROUND, 0), problem.step + AROUND + 1
+    first, last = max(problem.step - CONTEXT_TOKENS, 0), problem.step + CONTEXT_TOKENS + 1
     dots = "… " if first else ""
     steps = tried.max_steps
     expected = model.codec.expected(problem.word, steps)
@@ -145,8 +159,8 @@ def _traces(problem: Disagreement, model: Model, tried: Tried) -> Iterator[str]:
 
 
 def _until_error(tokens: Iterable[str | None]) -> Iterator[str]:
-    """The tokens, and that it cannot go on where it cannot."""
+    """Yield the tokens, and a note where the run fails."""
     try:
         yield from (token or "(anything)" for token in tokens)
     except SoftmachineError:
-        yield "(cannot go on)"
+        yield "(cannot continue)"

@@ -1,4 +1,4 @@
-"""``softmachine circuit``: a transformer in fixed point as an explicit threshold circuit."""
+"""``softmachine circuit``: convert a transformer in fixed point to a threshold circuit."""
 
 from __future__ import annotations
 
@@ -13,37 +13,36 @@ from softmachine.cli.options import Status, file, value
 from softmachine.cli.output import Output
 from softmachine.support.errors import UsageError
 from softmachine.support.files import require_new, write
+from softmachine.support.text import did_you_mean
 
 if TYPE_CHECKING:
     from softmachine.languages.circuit import Circuit
     from softmachine.studies.circuits import TransformerCircuit
 
 EXAMPLES = """[dim]Examples:[/]
-  softmachine circuit "Q_a since Q_b" --inputs 6 --arithmetic fixed:6
-  softmachine circuit "Q_a since Q_b" --inputs 6 --arithmetic fixed:6 -o since.bench"""
+  softmachine circuit "Q_a since Q_b" --length 6 --arithmetic fixed:6
+  softmachine circuit "Q_a since Q_b" --length 6 --arithmetic fixed:6 -o s.bench"""
 FORMATS = (".bench", ".blif", ".aag", ".bristol")
 GATES = {"AC": "AC0", "TC": "TC"}
-MOST_WORDS, SOME = 1 << 20, 1 << 12
-"""Up to so many words are all compared; if there are more, so many random ones."""
+MAX_WORDS, RANDOM_WORDS = 1 << 20, 1 << 12
+"""Maximum number of inputs that are all compared; number of random inputs if there are more."""
 
 
-Inputs = Annotated[int, value("N", "The length of the words.", "--inputs", least=1)]
+Length = Annotated[int, value("N", "Length of the inputs.", "--length", least=1)]
 FixedPoint = Annotated[
-    str, typer.Option("--arithmetic", metavar="NAME", help="The fixed point that the model computes in: fixed:B.")
+    str, typer.Option("--arithmetic", metavar="NAME", help="Fixed-point format of the model: fixed:B.")
 ]
-Written = Annotated[Path | None, file(f"Write the circuit; the name ends in {', '.join(FORMATS)}.", "--output", "-o")]
+Written = Annotated[Path | None, file(f"Write the circuit to FILE: {', '.join(FORMATS)}.", "--output", "-o")]
 Gates = Annotated[
     str | None,
-    value(
-        "NAME", "Only AC gates (AND, OR, NOT), which count small numbers in constant depth, or TC (+ THR).", "--gates"
-    ),
+    value("NAME", "AC (AND, OR, NOT; small counts in constant depth) or TC (also THR).", "--gates"),
 ]
 
 
 def command(
     source: options.Source,
     *,
-    inputs: Inputs,
+    length: Length,
     arithmetic: FixedPoint = "fixed:8",
     path: Written = None,
     gates: Gates = None,
@@ -53,23 +52,26 @@ def command(
     format_name: options.Format = None,
     output: Output,
 ) -> int:
-    """Turn a transformer in fixed point into a threshold circuit, and compare the two on every word (Lemma 4.2).
+    """Convert a fixed-point transformer to a threshold circuit.
 
-    If there are more than a million words, on random ones. Exit status 0: they say the same; 1: they do not.
+    The construction is Lemma 4.2 of Svete et al. 2026. Circuit and transformer are compared on every input, or on
+    random ones if there are more than a million.
+
+    Exit status: 0 the outputs agree; 1 they do not.
     """
     from softmachine.cli.progress import working
     from softmachine.languages.circuit import Basis
     from softmachine.studies.circuits import to_circuit
 
     if gates is not None and gates not in GATES:
-        raise UsageError(f"there are no {gates!r} gates", hint=f"choose {' or '.join(GATES)}")
+        raise UsageError(f"unknown gates {gates!r}", hint=did_you_mean(gates, GATES))
     if path is not None:
-        _check(path)
+        _require_file(path)
     model = open_model(source, Wanted(theorem, attention, alphabet=alphabet, format=format_name), output)
-    with working("making gates", output) as tell:
-        made = to_circuit(model, inputs, arithmetic, tell=tell)
+    with working("building gates", output) as tell:
+        made = to_circuit(model, length, arithmetic, tell=tell)
         made = made if gates is None else made.with_gates(Basis[GATES[gates]])
-    words, wrong = _compared(made, output)
+    words, wrong = _compare(made, output)
     if path is not None:
         _write(made.circuit, path)
     if output.as_json:
@@ -77,35 +79,35 @@ def command(
         found = {"disagreements": wrong[:10], "path": None if path is None else str(path)}
         output.answer(figures | found | noted(model.notes))
     else:
-        agreement = f"it disagrees on {len(wrong):,}, {wrong[0]!r} first" if wrong else "no disagreement"
-        which = "all" if words == made.codec.word_count(inputs) else "random"
+        agreement = f"{len(wrong):,} disagreements, the first on {wrong[0]!r}" if wrong else "no disagreement"
+        which = "all" if words == made.codec.word_count(length) else "random"
         output.say(str(made))
-        output.say(f"  compared on {which} {words:,} words: {agreement}", style="red" if wrong else "green")
+        output.say(f"  compared on {which} {words:,} inputs: {agreement}", style="red" if wrong else "green")
         if path is not None:
             output.say(f"  written to {path}")
         say_notes(model.notes, output)
     return Status.FAILS if wrong else Status.DONE
 
 
-def _compared(made: TransformerCircuit, output: Output) -> tuple[int, list[str]]:
-    """How many words were tried, all if that is possible, and those on which the circuit says something else."""
+def _compare(made: TransformerCircuit, output: Output) -> tuple[int, list[str]]:
+    """Compare all inputs, or random ones; return their number, and those with different outputs."""
     from softmachine.cli.progress import bar, counted
     from softmachine.engines.inputs import random_words
     from softmachine.support.estimates import foreseen
 
     codec, length = made.codec, made.length
     total = codec.word_count(length)
-    words = codec.words(length) if total <= MOST_WORDS else random_words(codec, SOME, length)
-    total = total if total <= MOST_WORDS else SOME
-    words = foreseen(words, total, f"comparing {total:,} words", hint="choose fewer inputs")
+    words = codec.words(length) if total <= MAX_WORDS else random_words(codec, RANDOM_WORDS, length)
+    total = total if total <= MAX_WORDS else RANDOM_WORDS
+    words = foreseen(words, total, f"comparing {total:,} inputs", hint="choose a smaller length")
     with bar("comparing", total, output) as advance:
         return total, [codec.text_of(word) for word in made.disagreements(counted(words, advance))]
 
 
-def _check(path: Path) -> None:
-    """Complain before the work, not after it."""
+def _require_file(path: Path) -> None:
+    """Validate the file before the work."""
     if path.suffix not in FORMATS:
-        raise UsageError(f"no format is known for {path.name!r}", hint=f"let the name end in {', '.join(FORMATS)}")
+        raise UsageError(f"unknown format of {path.name!r}", hint=f"the extension is one of {', '.join(FORMATS)}")
     require_new(path)
 
 
@@ -113,5 +115,5 @@ def _write(circuit: Circuit, path: Path) -> None:
     from softmachine.languages import formats
 
     chosen = formats.format_of(path.suffix)
-    assert chosen is not None  # or else the name was refused
+    assert chosen is not None  # its extension was validated
     write(path, chosen.to_text(circuit))

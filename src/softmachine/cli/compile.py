@@ -1,4 +1,4 @@
-"""``softmachine compile``: save the exact weights of a source to a folder."""
+"""``softmachine compile``: compile a source, and save the exact weights to a folder."""
 
 from __future__ import annotations
 
@@ -19,9 +19,10 @@ def command(
     compilation: Compilation,
     output: Output,
 ) -> None:
-    """Compile a machine, and save the exact weights: safetensors, and one JSON file of everything that has a name.
+    """Compile a source, and save the exact weights to a folder.
 
-    The folder can be used wherever a SOURCE is expected.
+    The weights are in safetensors; one JSON file holds the names, the vocabulary and the certificate. The folder can be
+    used as a SOURCE.
     """
     from softmachine import api
     from softmachine.exports.folder import written
@@ -36,7 +37,7 @@ def command(
             {
                 "path": str(folder),
                 "name": model.name,
-                "construction": model.theorem.name,
+                "theorem": model.theorem.name,
                 "parameters": model.weights.parameters,
                 "bytes": size,
                 "files": [file.name for file in written(folder)],

@@ -1,8 +1,8 @@
-"""What the Tab key completes: commands, options, names of the zoo and of theorems.
+"""Shell completion of commands, options, and names of the zoo and of theorems.
 
-A shell asks by a process with a variable of the environment, and waits for it: so nothing is imported but the command
-that is being written, its options are looked at and not parsed, and names are read from files. How a shell asks and is
-answered is typer's (``--install-completion``).
+A shell starts a process with an environment variable and waits for it, so only the module of the command being typed
+is imported, its options are inspected but not parsed, and names are read from files. The protocol is typer's
+(``--install-completion``).
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from typing import Any
 from softmachine.cli.names import beginning
 
 VARIABLE = "_SOFTMACHINE_COMPLETE"
-"""Its value says which shell asks, such as ``complete_bash``."""
+"""The variable whose value names the shell, such as ``complete_bash``."""
 
 
 def complete(instruction: str) -> int:
-    """Answer the shell that asks; one that typer does not know is told so, as typer does."""
+    """Print the completions for a shell; typer handles unknown shells."""
     from softmachine.cli.app import command
 
     typer = _typer()
@@ -26,29 +26,29 @@ def complete(instruction: str) -> int:
     kind = typer.shell_completion.get_completion_class(shell)
     if action != "complete" or kind is None:
         return int(typer.shell_complete(command(), {}, "softmachine", VARIABLE, instruction))
-    asked = kind(command, {}, "softmachine", VARIABLE)
-    asked.get_completions = _completions
-    print(asked.complete())
+    completion = kind(command, {}, "softmachine", VARIABLE)
+    completion.get_completions = _completions
+    print(completion.complete())
     return 0
 
 
 def _completions(written: list[str], incomplete: str) -> list[Any]:
-    """What could be written next, in the form that typer wants."""
+    """Return the candidates in the form of typer."""
     item = _typer().shell_completion.CompletionItem
     return [item(text) for text in candidates(written, incomplete)]
 
 
 def _typer() -> Any:
-    """What typer knows of shells; it does not give all of that public names."""
+    """Import typer's module of shell completion, not all of which is public."""
     return import_module("typer.completion")
 
 
 def candidates(written: list[str], incomplete: str) -> list[str]:
-    """What could be written next.
+    """Return the candidates for the next word.
 
     Args:
         written: The words after the program's name.
-        incomplete: The beginning of the next one.
+        incomplete: The prefix of the next one.
     """
     from softmachine.cli.app import COMMANDS, command
 
@@ -60,17 +60,17 @@ def candidates(written: list[str], incomplete: str) -> list[str]:
     options = {text: parameter for parameter in chosen.params for text in _names(parameter)}
     if incomplete.startswith("-") and "--" not in rest:
         return [*beginning(options, incomplete)]
-    asks = options.get(rest[-1]) if rest else None
-    if asks is None or asks.is_flag:
-        asks = next((parameter for parameter in chosen.params if not _names(parameter)), None)
-        if asks is None or _positional(rest, options):
+    parameter = options.get(rest[-1]) if rest else None
+    if parameter is None or parameter.is_flag:
+        parameter = next((each for each in chosen.params if not _names(each)), None)
+        if parameter is None or _has_argument(rest, options):
             return []
-    found = asks.shell_complete(chosen.context_class(chosen), incomplete)
+    found = parameter.shell_complete(chosen.context_class(chosen), incomplete)
     return [str(item.value) for item in found if item.type == "plain"]
 
 
-def _positional(words: list[str], options: dict[str, Any]) -> bool:
-    """Whether one of these words is an argument: neither an option nor the value of one."""
+def _has_argument(words: list[str], options: dict[str, Any]) -> bool:
+    """Whether one of the words is an argument: neither an option nor its value."""
     before = ["", *words]
     return any(
         not word.startswith("-") and (previous not in options or options[previous].is_flag)
@@ -83,5 +83,5 @@ def _options(each: Any) -> list[str]:
 
 
 def _names(parameter: Any) -> list[str]:
-    """How an option is written; nothing for an argument."""
+    """Return the names of an option; none for an argument."""
     return [text for text in (*parameter.opts, *parameter.secondary_opts) if text.startswith("-")]

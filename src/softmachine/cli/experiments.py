@@ -1,4 +1,4 @@
-"""``softmachine experiments``: what two papers found out by training, tried again and printed beside it."""
+"""``softmachine experiments``: repeat the training experiments of two papers, next to their reported results."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from softmachine.cli.output import Output
 
 EXAMPLES = """[dim]Examples:[/]
   softmachine experiments depth-or-precision --scale small -o runs --yes
-  softmachine experiments softmax-turing-complete --scale small --workers 2 -o runs --yes"""
+  softmachine experiments softmax-turing-complete --workers 2 -o runs --yes"""
 NAMES = ("softmax-turing-complete", "depth-or-precision")
 
 Name = Annotated[
@@ -22,8 +22,8 @@ Name = Annotated[
         metavar="NAME",
         show_default=False,
         autocompletion=one_of(*NAMES),
-        help="The experiment: softmax-turing-complete (position encodings and longer words) or depth-or-precision "
-        "(what limits the length of a chain of thought).",
+        help="softmax-turing-complete (position encodings and length generalisation) or depth-or-precision (the limits "
+        "of the length of a chain of thought).",
     ),
 ]
 Scale = Annotated[
@@ -35,7 +35,7 @@ Scale = Annotated[
         help="small (under two hours on two cores), medium (a night) or paper (for a GPU).",
     ),
 ]
-Seeds = Annotated[int | None, value("K", "How many seeds; by default those of the scale.", "--seeds", least=1)]
+Seeds = Annotated[int | None, value("K", "Number of seeds. Default: that of the scale.", "--seeds", least=1)]
 
 
 def command(
@@ -48,9 +48,9 @@ def command(
     cluster: options.Cluster = None,
     output: Output,
 ) -> None:
-    """Train what two papers trained, smaller, and print what came of it beside what they report.
+    """Repeat a paper's training experiment; compare with its results.
 
-    Needs torch, which the extra "learn" brings.
+    Requires torch: the extra "learn".
     """
     from softmachine.studies.learn.runs import require_torch
 

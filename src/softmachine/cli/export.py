@@ -1,4 +1,4 @@
-"""``softmachine export``: a folder that other people's software loads."""
+"""``softmachine export``: write a checkpoint that third-party software loads."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 EXAMPLES = """[dim]Examples:[/]
   softmachine export palindrome --to gpt2 --context 256 -o palindrome-gpt2
   softmachine export busy-beaver-4 --to gpt2-default --context 128 -o bb4
-  softmachine export increment --to gpt2 --dtype bfloat16 --context 64 -o increment-bf16
+  softmachine export increment --to gpt2 --dtype bfloat16 --context 64 -o inc
   softmachine export reverse-program --to bert --context 32 -o reverse-bert
   softmachine export --set interp -o interp-models
   softmachine export "Q_a since Q_b" --to gpt2 --context 128 -o since"""
@@ -33,10 +33,10 @@ EXAMPLES = """[dim]Examples:[/]
 ExportedSource = Annotated[
     str | None,
     typer.Argument(
-        metavar="[SOURCE]",
+        metavar="SOURCE",
         show_default=False,
         autocompletion=zoo_names,
-        help="What to export, see [b]softmachine run --help[/].",
+        help="The source, see [b]softmachine run --help[/].",
     ),
 ]
 To = Annotated[
@@ -44,34 +44,31 @@ To = Annotated[
     typer.Option(
         "--to",
         metavar="FORMAT",
-        help="gpt2, gpt2-default (nothing but sizes in its configuration), llama, mistral, qwen2, bert (for "
-        "encoders), onnx, gguf, or native (what [b]softmachine compile[/] writes).",
+        help="gpt2, gpt2-default (its configuration changes only sizes), llama, mistral, qwen2, bert (for encoders), "
+        "onnx, gguf, or native (as written by [b]softmachine compile[/]).",
     ),
 ]
 Positions = Annotated[
     int | None,
     value(
         "N",
-        "The number of positions: marks, input and steps together; by default 256.",
+        "Number of positions: markers, input and steps together. Default: 256.",
         "--context",
-        "--length",
         least=1,
     ),
 ]
 Dtype = Annotated[
-    str | None, value("NAME", "The format of the weights: float32 (the default), bfloat16, float16 or float64.")
+    str | None, value("NAME", "Number format of the weights: float32 (the default), bfloat16, float16 or float64.")
 ]
 Workers = Annotated[
     int,
-    value(
-        "N", "How many processes run the stock model on sample inputs, if that takes a while; by default 1.", least=1
-    ),
+    value("N", "Number of processes that verify the exported model on sample inputs. Default: 1.", least=1),
 ]
 SetName = Annotated[
     str | None,
     value(
         "NAME",
-        "A ready-made set of models in place of SOURCE, for interpretability: interp, or encoders for bert.",
+        "Export a set of models for interpretability instead of SOURCE: interp, or encoders (for bert).",
         "--set",
     ),
 ]
@@ -82,7 +79,7 @@ def command(
     *,
     folder: options.Folder,
     to: To = "gpt2",
-    length: Positions = None,
+    context: Positions = None,
     dtype: Dtype = None,
     set_name: SetName = None,
     force: options.Force = False,
@@ -93,18 +90,20 @@ def command(
     format_name: options.Format = None,
     output: Output,
 ) -> None:
-    """Write a model so that other people's software loads it, with a tokenizer, a model card and a map of it.
+    """Write a checkpoint for Hugging Face, ONNX or llama.cpp.
 
-    Before anything is written, the stock model is run on sample inputs and compared with the reference interpreter.
+    The folder includes a tokenizer, a model card and a map of all names. Before it is written, the third-party model is
+    run on sample inputs and compared with the reference interpreter.
     """
     theorem = rasp_theorem(theorem, causal=causal)
     if (source is None) == (set_name is None):
         raise UsageError(
-            "say what to export", hint=Remedy("a SOURCE, or {}, or --set encoders --to bert", set="interp")
+            "choose a SOURCE or a --set",
+            hint=Remedy("for example {}, or --set encoders --to bert", set="interp"),
         )
     if set_name is not None:
-        if any(given is not None for given in (length, theorem, alphabet, format_name)):
-            raise UsageError("a set has its own sources and lengths", hint="only formats can be chosen")
+        if any(given is not None for given in (context, theorem, alphabet, format_name)):
+            raise UsageError("a set defines its own sources and contexts", hint="only the format and the dtype can be chosen")
         _export_set(set_name, folder, to, dtype, force, output)
         return
     from softmachine import api
@@ -112,14 +111,14 @@ def command(
     item = api.load(source or "", format_name, alphabet=alphabet)
     if to == "native":
         if dtype is not None:
-            raise UsageError("the native format has exact weights, and no --dtype")
-        _export_native(item, folder, theorem, length, force, output)
+            raise UsageError("the native format stores exact weights; --dtype does not apply")
+        _export_native(item, folder, theorem, context, force, output)
         return
     from softmachine.cli.progress import working
 
     with working("exporting", output) as tell:
         exported = api.export(
-            item, folder, to=to, length=length, dtype=dtype, theorem=theorem, force=force, tell=tell, workers=workers
+            item, folder, to=to, context=context, dtype=dtype, theorem=theorem, force=force, tell=tell, workers=workers
         )
     if output.as_json:
         output.answer(_answer(exported, to))
@@ -130,17 +129,17 @@ def command(
         from softmachine.theorems import theorem_for
 
         default = theorem_for(item).name if isinstance(item, Source) and theorem is None else exported.theorem
-        _say(exported, default, output)
+        _print_summary(exported, default, output)
     say_notes(exported.notes, output)
 
 
 def _export_native(
-    item: Source | Model, folder: Path, theorem: str | None, length: int | None, force: bool, output: Output
+    item: Source | Model, folder: Path, theorem: str | None, context: int | None, force: bool, output: Output
 ) -> None:
-    """Write what ``softmachine compile`` writes."""
+    """Write the same folder as ``softmachine compile``."""
     from softmachine import api
 
-    model = api.compile(item, theorem, length=length)
+    model = api.compile(item, theorem, context=context)
     api.save(model, folder, force=force)
     if output.as_json:
         from softmachine.exports.folder import written
@@ -155,13 +154,13 @@ def _export_native(
 
 
 def _export_set(name: str, folder: Path, to: str, dtype: str | None, force: bool, output: Output) -> None:
-    """Write a ready-made set of models."""
+    """Write a set of models."""
     from softmachine import api
     from softmachine.cli.progress import working
     from softmachine.exports.sets import export_set
 
     if to == "native":
-        raise UsageError("sets are not written in the native format", hint="export their models one by one")
+        raise UsageError("a set cannot be written in the native format", hint="export its models one by one")
     with working("exporting", output) as tell:
         written = export_set(name, folder, to=to, dtype=dtype, force=force, export=api.export, tell=tell)
     if output.as_json:
@@ -174,12 +173,12 @@ def _export_set(name: str, folder: Path, to: str, dtype: str | None, force: bool
         )
 
 
-def _say(exported: Exported, default: str, output: Output) -> None:
-    """Print what was written; ``default`` is the theorem that other commands compile the source by."""
+def _print_summary(exported: Exported, default: str, output: Output) -> None:
+    """Print a summary; ``default`` is the theorem that other commands compile the source with."""
     first = exported.verified[0]
     output.say(f"wrote {exported.folder}: {exported.architecture}, {exported.length:,} positions, {exported.dtype}")
-    other = f", made for stock checkpoints; run and show use {default} by default"
-    output.say(f"  compiled by the theorem {exported.theorem}{other if default != exported.theorem else ''}")
+    other = f", designed for stock checkpoints; run and show use {default} by default"
+    output.say(f"  compiled with the theorem {exported.theorem}{other if default != exported.theorem else ''}")
     output.say(
         f"  verified on {many(first.inputs, 'input')}, {many(first.tokens, 'token')}, up to "
         f"{many(first.longest, 'position')}"

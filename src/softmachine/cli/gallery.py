@@ -1,4 +1,4 @@
-"""``softmachine gallery``: pages of runs of the zoo, and an index of them."""
+"""``softmachine gallery``: write pages of runs of the zoo, and an index."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ def command(
     folder: options.Folder,
     output: Output,
 ) -> None:
-    """Write a gallery: a page for each of a dozen runs of the zoo, of all languages, and an index.
+    """Write pages of a dozen runs of the zoo, and an index.
 
-    Every page is one file that shows a run from the inside and needs nothing else: open index.html in a browser.
+    Each page is self-contained and shows all activations of a run. Open index.html in a browser.
     """
-    from softmachine import api as showing
+    from softmachine import api
     from softmachine.cli.progress import working
 
     with working("writing the gallery", output) as tell:
-        pages = showing.gallery(folder, tell=tell)
+        pages = api.gallery(folder, tell=tell)
     if output.as_json:
         output.answer({"gallery": str(folder), "pages": [str(page) for page in pages]})
     elif not output.quiet:

@@ -1,4 +1,4 @@
-"""Options that belong together: a command takes them as one value, whose fields are the options."""
+"""Groups of options: a command takes a group as one dataclass, whose fields are the options."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ else:
 
 
 class Group(Dataclass):
-    """A dataclass whose fields are options; in the signature of a command it stands where they stand in the help."""
+    """A dataclass whose fields are options, in the order of the help."""
 
 
 def _kind(parameter: Parameter) -> type[Group] | None:
@@ -23,7 +23,7 @@ def _kind(parameter: Parameter) -> type[Group] | None:
 
 
 def options_of(parameter: Parameter) -> list[Parameter]:
-    """The options of a group, or the one that a parameter is."""
+    """Return the options of a group, or the parameter itself if it is an option."""
     kind = _kind(parameter)
     if kind is None:
         return [parameter]
@@ -35,7 +35,7 @@ def options_of(parameter: Parameter) -> list[Parameter]:
 
 
 def grouped(signature: Signature, given: Mapping[str, object]) -> dict[str, Any]:
-    """What a command is called with, from what its options are."""
+    """Convert values of options to the arguments of a command."""
     found = dict(given)
     for name, parameter in signature.parameters.items():
         if kind := _kind(parameter):

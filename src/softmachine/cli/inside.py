@@ -1,4 +1,4 @@
-"""The options of ``run`` that look into it when it has ended: a step, a picture, a table, a page."""
+"""The options of ``run`` that inspect a finished run: one step, a picture, a table, a page."""
 
 from __future__ import annotations
 
@@ -16,55 +16,57 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Inside(Group):
-    """What is to be seen of the inside of a run."""
+    """Options of the inspection of a run."""
 
     explain: Annotated[
         str | None,
         value(
             "STEP",
-            "Afterwards, tell what happened inside of the model at a step: as the trace counts them, [b]@N[/] for "
-            "position N (models that answer at once have only these), or [b]last[/].",
+            "Explain one step of the run: its number in the trace, [b]@N[/] for position N (the only form for models "
+            "that answer in one pass), or [b]last[/].",
             "--explain",
         ),
     ] = None
     svg: Annotated[
         Path | None,
-        file("Draw that step, or the last one, to FILE as SVG: who looked where.", "--svg"),
+        file("Draw the step of --explain, or the last one, to FILE as SVG, with its attention.", "--svg"),
     ] = None
     svg_of: Annotated[
         str | None,
         value(
             "WHAT",
-            "What --svg draws: [b]step[/], [b]attention[/] (what all heads chose at every position) or "
-            "[b]attention:HEAD[/] (what one of them did).",
+            "Subject of --svg: [b]step[/], [b]attention[/] (of all heads at every position) or [b]attention:HEAD[/] "
+            "(of one head).",
             "--svg-of",
         ),
     ] = None
     table: Annotated[
         bool,
         switch(
-            "Afterwards, print the worked table of the theorem, a row for each position: for chapter-8 the state q, "
-            "the symbol b that was written, the move m, the head h and the symbol a under it, read off the residual "
-            "stream.",
+            "Print the theorem's table of the run, one row per position, as read from the residual stream: for "
+            "chapter-8 the state, the written symbol, the move, the head and the symbol under it.",
             "--table",
         ),
     ] = False
     html: Annotated[
         Path | None,
-        file("Write a page to FILE that shows the run from the inside; a browser opens it, and it needs nothing else."),
+        file("Write a self-contained page of the run to FILE, with all activations, for a browser."),
     ] = None
     html_at: Annotated[
         str | None,
-        value("STEP", "With --html: where the page opens, and what it has a window around if the run is long."),
+        value("STEP", "With --html: the step at which the page opens; of a long run, the centre of its window."),
     ] = None
 
     def views(self, source: str, word: str | None, made_with: dict[str, object]) -> list[Looking | Paging]:
-        """What is to be shown, and only then imported; what cannot be is said before the run.
+        """Return the requested views, whose modules are imported only then.
 
         Args:
-            source: What is run.
-            word: The input.
-            made_with: The options that a page says it was made with.
+            source: The source, as given.
+            word: The input, as given.
+            made_with: The options of the command that a page shows.
+
+        Raises:
+            UsageError: If the options are invalid.
         """
         found: list[Looking | Paging] = []
         if self.explain is not None or self.svg is not None or self.svg_of is not None or self.table:

@@ -1,4 +1,4 @@
-"""``softmachine learn``: train small transformers on the traces of a source, and see how far they go on."""
+"""``softmachine learn``: train small transformers on the traces of a source, and measure length generalisation."""
 
 from __future__ import annotations
 
@@ -23,18 +23,27 @@ if TYPE_CHECKING:
 
 EXAMPLES = """[dim]Examples:[/]
   softmachine learn parity-counter --train 8 --test 16 --steps 100
-  softmachine learn division-counter --positions none,rope --train 30 --test 60,90 -o runs --yes
-  softmachine learn palindrome --positions absolute --train 6 --test 8 --steps 50 --layers 1,2"""
+  softmachine learn division-counter --positions none,rope -o runs --yes
+  softmachine learn palindrome --train 6 --test 8 --steps 50 --layers 1,2"""
 
-PANEL = "Training"
+PANELS = {
+    "Options": (
+        *("positions", "train", "test", "steps", "layers", "width", "heads", "seeds", "folder", "plot"),
+        "yes",
+    ),
+    "Training": ("learning_rate", "batch", "curriculum", "patience", "minutes", "precision", "workers", "cluster"),
+    "Data": ("words", "test_words", "long_traces", "near_misses", "max_steps", "data_seed"),
+    "Compilation": ("theorem", "context", "format_name"),
+    "Results": ("save", "compiled", "probes"),
+}
 
 
 def _number(about: str, *names: str, least: float = 0, metavar: str = "N") -> object:
-    return typer.Option(*names, metavar=metavar, min=least, help=about, rich_help_panel=PANEL)
+    return value(metavar, about, *names, least=least, default=True)
 
 
 def _listed(metavar: str, about: str, *names: str) -> object:
-    return typer.Option(*names, metavar=metavar, help=about, rich_help_panel=PANEL)
+    return value(metavar, about, *names, default=True)
 
 
 Positions = Annotated[
@@ -42,30 +51,30 @@ Positions = Annotated[
     typer.Option(
         "--positions",
         metavar="NAMES",
-        help="Position encodings, with commas between: none, rope, alibi, absolute, sinusoidal, relative (the relation "
-        "R); with +log, scores grow with log n.",
+        help="Position encodings, separated by commas: none, rope, alibi, absolute, sinusoidal, relative (the relation "
+        "R); the suffix +log scales scores by log n.",
     ),
 ]
-Train = Annotated[int, typer.Option("--train", metavar="N", min=1, help="Words of the training have up to N letters.")]
-Tests = Annotated[str, typer.Option("--test", metavar="N,N", help="How far each further bin of tests goes.")]
-Steps = Annotated[int, _number("Steps of training.", "--steps", least=1)]
-DataSeed = Annotated[int, _listed("S", "Which random words.", "--data-seed")]
+Train = Annotated[int, _number("Maximum length of training words.", "--train", least=1)]
+Tests = Annotated[str, _listed("N,N", "Maximum length of the words in each longer test bin.", "--test")]
+Steps = Annotated[int, _number("Training steps.", "--steps", least=1)]
+DataSeed = Annotated[int, _listed("S", "Seed of the random words.", "--data-seed")]
 
 
 @dataclass(frozen=True)
 class Shapes(Group):
-    """What models are like; of several values with commas, every combination is trained."""
+    """The architectures to train: all combinations of the values."""
 
-    layers: Annotated[str, _listed("N,N", "Layers; several with commas.", "--layers")] = "2"
-    width: Annotated[int, _number("The width of the residual stream.", "--width", least=1)] = 64
-    heads: Annotated[int, _number("Heads of a layer.", "--heads", least=1)] = 2
+    layers: Annotated[str, _listed("N,N", "Numbers of layers.", "--layers")] = "2"
+    width: Annotated[int, _number("Width of the residual stream.", "--width", least=1)] = 64
+    heads: Annotated[int, _number("Heads per layer.", "--heads", least=1)] = 2
     precision: Annotated[
-        str, _listed("NAMES", "float32, bfloat16 or bits:B: what activations are rounded to (emulated).", "--precision")
+        str, _listed("NAMES", "Precisions of activations (emulated): float32, bfloat16 or bits:B.", "--precision")
     ] = "float32"
-    seeds: Annotated[str, _listed("N,N", "The seeds of first weights and of what steps see.", "--seeds")] = "0"
+    seeds: Annotated[str, _listed("N,N", "Seeds of the initial weights and of the batches.", "--seeds")] = "0"
 
     def grid(self, task: Task, schedule: Schedule, positions: list[str]) -> list[Setting]:
-        """All runs."""
+        """Return the settings of all runs."""
         from softmachine.studies.learn.tasks import grid
 
         return grid(
@@ -82,66 +91,70 @@ class Shapes(Group):
 
 @dataclass(frozen=True)
 class Pace(Group):
-    """How they are trained, in the words of :class:`.Schedule`."""
+    """The training schedule, see :class:`.Schedule`."""
 
-    learning_rate: Annotated[float, _number("The highest learning rate.", "--learning-rate")] = 2e-3
-    batch: Annotated[int, _number("Words of a step.", "--batch", least=1)] = 64
+    learning_rate: Annotated[float, _number("Maximum learning rate.", "--learning-rate")] = 2e-3
+    batch: Annotated[int, _number("Words per step.", "--batch", least=1)] = 64
     curriculum: Annotated[
-        float, _number("The share of steps in which words get longer.", "--curriculum", metavar="F")
+        float, _number("Share of the steps in which the maximum length of words grows.", "--curriculum", metavar="F")
     ] = 0.0
     patience: Annotated[
-        int, _number("End when the validation split was all right N times in a row; 0 for never.", "--patience")
+        int, _number("Stop after N validations in a row without errors; 0 disables it.", "--patience")
     ] = 0
-    minutes: Annotated[float | None, value("N", "End each training after N minutes.", "--minutes")] = None
+    minutes: Annotated[float | None, value("N", "Stop each run after N minutes.", "--minutes")] = None
 
 
 @dataclass(frozen=True)
 class Data(Group):
-    """Which words they see, in the words of :class:`.Task`."""
+    """The words, see :class:`.Task`."""
 
-    words: Annotated[int, _number("Words to train on and to hold out, at most.", "--words", least=2)] = 2_000
+    words: Annotated[int, _number("Maximum number of words for training and validation.", "--words", least=2)] = 2_000
     test_words: Annotated[
         int | None,
-        value("K", "Words of each bin; by default up to 200, or as many as there are.", "--test-words", least=1),
+        value("K", "Words per test bin. Default: up to 200.", "--test-words", least=1),
     ] = None
-    long_traces: Annotated[float, _number("The share of traces of over 10 tokens.", "--long-traces", metavar="F")] = 0.8
+    long_traces: Annotated[
+        float, _number("Minimum share of traces with more than 10 tokens.", "--long-traces", metavar="F")
+    ] = 0.8
     near_misses: Annotated[
-        bool, switch("Words come in pairs, one edit apart, of different verdicts.", "--near-misses")
+        bool, switch("Sample words in pairs at edit distance 1, one accepted and one rejected.", "--near-misses")
     ] = False
-    max_steps: Annotated[
-        int, typer.Option("--max-steps", metavar="N", min=1, help="How many steps a run may take.")
-    ] = 10_000
+    max_steps: Annotated[int, _number("Maximum number of steps of a run.", "--max-steps", least=1)] = 10_000
 
 
 @dataclass(frozen=True)
 class Kept(Group):
-    """What is kept of the runs, and drawn."""
+    """The files to write."""
 
     folder: training.Runs = None
     save: Annotated[
         Path | None,
-        value("DIR", "Save the model as a stock LLaMA, if it is one run with positions none or rope.", "--save"),
+        value("DIR", "Save the model of a single run as a stock LLaMA (positions none or rope).", "--save"),
     ] = None
-    plot: Annotated[Path | None, file("Draw exact traces against the length of words (PNG or SVG).", "--plot")] = None
-    compiled: Annotated[bool, switch("Put the compiled model beside it, on the same words.", "--compiled")] = False
+    plot: Annotated[Path | None, file("Plot the share of exact traces by word length (PNG or SVG).", "--plot")] = None
+    compiled: Annotated[bool, switch("Also measure the compiled model on the same words.", "--compiled")] = False
     probes: Annotated[
         Path | None,
         file(
-            "Read the compiled model's variables off each layer of the first run, and draw how well (PNG or SVG).",
+            "Probe each layer of the first run for the compiled model's variables, and plot the accuracy (PNG or SVG).",
             "--probes",
         ),
     ] = None
 
     def require(self, settings: list[Setting], cluster: str | None) -> None:
-        """Complain before the training about files that cannot be written after it."""
+        """Validate files before the training.
+
+        Raises:
+            UsageError: If one cannot be written.
+        """
         from softmachine.studies.learn.checkpoint import require_stock
         from softmachine.support.figures import require_picture
 
         if (self.save or self.probes) and cluster is not None:
-            raise UsageError("weights stay where they were trained: --save and --probes are not for a cluster")
+            raise UsageError("--save and --probes cannot be combined with --cluster, whose weights stay on the workers")
         if self.save is not None:
             if len(settings) > 1:
-                raise UsageError(f"--save is for one run, and these are {len(settings)}")
+                raise UsageError(f"--save requires a single run; the options define {len(settings)}")
             require_stock(settings[0].shape.positions, settings[0].shape.precision, self.save)
         for each in (self.plot, self.probes):
             if each is not None:
@@ -149,7 +162,7 @@ class Kept(Group):
 
     @property
     def files(self) -> dict[str, str]:
-        """What was written, and where."""
+        """The files written, by their options."""
         named = {"plot": self.plot, "probes": self.probes, "save": self.save, "runs": self.folder}
         return {name: str(path) for name, path in named.items() if path is not None}
 
@@ -173,9 +186,9 @@ def command(
     cluster: options.Cluster = None,
     output: Output,
 ) -> None:
-    """Train small transformers on the traces of a source, and measure how far they go on to longer words.
+    """Train small transformers on a source's traces; test longer words.
 
-    What they learn from is what the compiled model says. Needs torch, which the extra "learn" brings.
+    The training data are the traces of the compiled model. Requires torch: the extra "learn".
     """
     from softmachine.studies.learn.runs import require_torch
 
@@ -191,9 +204,11 @@ def command(
     settings = shapes.grid(task, schedule, _names(positions))
     kept.require(settings, cluster)
     with temporary_folder() as scratch:
-        folder = kept.folder or (Path(scratch) if kept.save or kept.probes else None)  # weights come from a folder
+        folder = kept.folder or (
+            Path(scratch) if kept.save or kept.probes else None
+        )  # the files are made from saved weights
         records = training.trained(settings, folder, workers, cluster, output)
-        beside = _written(kept, item, settings[0], records, folder, output)
+        beside = _write_results(kept, item, settings[0], records, folder, output)
     _answer(records, beside, kept.files, output)
 
 
@@ -202,28 +217,28 @@ def _names(text: str) -> list[str]:
 
 
 def _numbers(text: str, option: str) -> list[int]:
-    """Numbers between commas.
+    """Parse numbers separated by commas.
 
     Raises:
-        UsageError: If something else stands there.
+        UsageError: If a part is not a number.
     """
     parts = _names(text)
     if not all(part.isascii() and part.isdigit() and len(part) <= 9 for part in parts):
-        raise UsageError(f"{option} takes numbers with commas between, not {text!r}")
+        raise UsageError(f"invalid value for {option}: {text!r}; expected numbers separated by commas")
     return [int(part) for part in parts]
 
 
-def _written(
+def _write_results(
     kept: Kept, item: Source, setting: Setting, records: list[Record], folder: Path | None, output: Output
 ) -> Beside | None:
-    """Write what is kept of runs and drawn; the compiled model beside them, if it is wanted."""
+    """Write the requested files; return the measurements of the compiled model, if requested."""
     from softmachine.studies.learn.checkpoint import save_checkpoint
     from softmachine.studies.learn.data import corpus_of
     from softmachine.studies.learn.pictures import draw_runs
     from softmachine.studies.learn.runs import trained
 
     shown = kept.compiled or kept.plot or kept.probes  # a plot has the compiled model's line
-    beside = _beside(item, setting, probes=kept.probes, output=output, folder=folder) if shown else None
+    beside = _measure_compiled(item, setting, probes=kept.probes, output=output, folder=folder) if shown else None
     if kept.save is not None and folder is not None:
         save_checkpoint(trained(setting, folder), corpus_of(setting.task), kept.save)
     if kept.plot is not None:
@@ -231,8 +246,10 @@ def _written(
     return beside
 
 
-def _beside(item: Source, setting: Setting, *, probes: Path | None, folder: Path | None, output: Output) -> Beside:
-    """The compiled model on the same words, and its variables in the trained one."""
+def _measure_compiled(
+    item: Source, setting: Setting, *, probes: Path | None, folder: Path | None, output: Output
+) -> Beside:
+    """Measure the compiled model on the same words, and probe the trained one for its variables."""
     from softmachine import api
     from softmachine.cli.progress import working
     from softmachine.studies.learn.compiled import beside
@@ -243,7 +260,7 @@ def _beside(item: Source, setting: Setting, *, probes: Path | None, folder: Path
     task = setting.task
     with working("compiling", output) as tell:
         model = api.compile(item, task.theorem, context=task.context)
-        tell("the compiled model on the same words")
+        tell("running the compiled model on the same words")
         found = beside(model, corpus_of(task), trained(setting, folder) if probes and folder else None)
         if probes is not None:
             draw_probes(found.probes, task.name, probes)

@@ -1,4 +1,4 @@
-"""What ``run`` shows of the inside of a run: one step as text, or as a picture; or all steps as a table."""
+"""Views of a finished run: one step as text or as a picture, or all steps as a table."""
 
 from __future__ import annotations
 
@@ -21,20 +21,20 @@ if TYPE_CHECKING:
     from softmachine.inspection.svg import Picture
 
 STEP, ATTENTION = "step", "attention"
-MOST_ROWS = 400
-"""A table has no more rows: every one is computed with all of its scores."""
+MAX_ROWS = 400
+"""Maximum rows of a table; each is computed with all of its scores."""
 
 
 @dataclass(frozen=True)
 class Looking:
-    """What is to be shown after a run.
+    """A view of a step or a table, shown after a run.
 
     Args:
-        spot: Where to look.
-        told: Whether it is told as text.
-        picture: The file for a picture, if one is wanted.
-        of: What it is a picture of: "step", "attention", or "attention:" and the name of a head.
-        table: Whether the worked table is shown.
+        spot: The position.
+        told: Whether to explain it as text.
+        picture: The file of a picture, if any.
+        of: The subject of the picture: "step", "attention", or "attention:" and the name of a head.
+        table: Whether to show the theorem's table.
     """
 
     spot: Spot
@@ -45,20 +45,20 @@ class Looking:
 
     @staticmethod
     def wanted(explain: str | None, picture: Path | None, of: str | None, *, table: bool = False) -> Looking:
-        """What the options ask for.
+        """Return the view that the options define.
 
         Raises:
-            UsageError: If they cannot be followed; it is said before the run.
+            UsageError: If they are invalid.
         """
         if of is not None and picture is None:
             raise UsageError(
-                "--svg-of says what the picture of --svg shows",
-                hint=Remedy("name its file, or leave it out", svg_of=None),
+                "--svg-of requires --svg",
+                hint=Remedy("add --svg FILE, or leave it out", svg_of=None),
             )
         if of is not None and of != STEP and of.partition(":")[0] != ATTENTION:
             raise UsageError(
-                f"there is no picture of {of!r}",
-                hint=Remedy("use {}, attention or attention:HEAD; `softmachine show` draws the board", svg_of=STEP),
+                f"unknown subject of a picture: {of!r}",
+                hint=Remedy("use {}, attention or attention:HEAD; `softmachine show` draws the model", svg_of=STEP),
             )
         if picture is not None:
             require_svg(picture)
@@ -67,14 +67,14 @@ class Looking:
 
     @property
     def head(self) -> str | None:
-        """The one head whose attention is drawn, if it is one."""
+        """The head whose attention is drawn; None for all heads."""
         return self.of.partition(":")[2] or None
 
     def require(self, model: Model) -> None:
-        """Complain before the run about a head or a table that the model does not have.
+        """Validate the view before the run.
 
         Raises:
-            UsageError: If so.
+            UsageError: If the model lacks the head or the table.
         """
         from softmachine.inspection.svg.pattern import require_head
         from softmachine.inspection.table import require_columns
@@ -85,17 +85,17 @@ class Looking:
             require_head(model.weights, self.head)
 
     def show(self, run: Run, output: Output) -> dict[str, object]:
-        """Look into a run: write the picture, say what is to be said, or give it as JSON has it."""
+        """Write the picture and print the texts of the view; with --json, return them."""
         from softmachine import api as showing
         from softmachine.inspection.explaining import explained, explanation
         from softmachine.inspection.table import rows
 
         answer: dict[str, object] = {}
-        with working("looking inside, in exact arithmetic", output):
+        with working("computing activations in exact arithmetic", output):
             inspection = showing.inspect(run)
             position = self.spot.of(inspection)
             moment = inspection.at(position) if self.told else None
-            found = list(rows(inspection, MOST_ROWS)) if self.table else []
+            found = list(rows(inspection, MAX_ROWS)) if self.table else []
             if self.picture is not None:
                 self._drawn(inspection, position).save(self.picture)
         if moment is not None and output.as_json:
@@ -121,7 +121,7 @@ class Looking:
 
 
 def _say_table(rows: list[dict[str, str]], positions: int, output: Output) -> None:
-    """The rows, each in its columns; and how many more there would be."""
+    """Print the rows in columns, and the number of omitted ones."""
     shown = [{title: printable(entry) for title, entry in row.items()} for row in rows]
     widths = {title: max(cell_len(title), *(cell_len(row[title]) for row in shown)) for title in shown[0]}
     output.say("")

@@ -1,4 +1,4 @@
-"""What every command does with SOURCE, and what is particular to a source language."""
+"""Compile options: how commands load and compile SOURCE."""
 
 from __future__ import annotations
 
@@ -19,20 +19,18 @@ if TYPE_CHECKING:
     from softmachine.theorems.codec import Codec
     from softmachine.transformer.weights import Transformer
 
-ATTENTIONS = ("hard", "soft")
-
 
 @dataclass(frozen=True)
 class Wanted:
-    """How a source is to be compiled, as the options say.
+    """How to compile a source; see :func:`softmachine.compile`.
 
     Args:
-        theorem: The theorem.
-        attention: Hard or soft.
-        context: The length to make the weights for, if they depend on one.
-        length: The length up to which soft attention is certified. Of the two, one stands for both.
-        alphabet: More symbols for a formula.
-        format: The format of the source.
+        theorem: The theorem. Default: the first that applies.
+        attention: "hard" or "soft". Default: the theorem's preference.
+        context: Number of positions that the weights are built for, if they depend on it.
+        length: Length that soft attention is certified for. If only one of the two is given, it is used for both.
+        alphabet: Additional symbols of a formula.
+        format: The format of the source. Default: detected.
     """
 
     theorem: str | None
@@ -45,7 +43,7 @@ class Wanted:
 
 @dataclass(frozen=True)
 class Compilation(Group):
-    """The options that say so, of commands that take all of them."""
+    """The options of commands that take all of them."""
 
     theorem: options.TheoremName = None
     causal: options.Causal = False
@@ -57,52 +55,51 @@ class Compilation(Group):
 
     @property
     def wanted(self) -> Wanted:
-        """What they say."""
+        """The options as one value."""
         theorem = rasp_theorem(self.theorem, causal=self.causal)
         return Wanted(theorem, self.attention, self.context, self.length, self.alphabet, self.format_name)
 
 
 def rasp_theorem(theorem: str | None, *, causal: bool, generate: bool = False) -> str | None:
-    """The theorem that --causal or --generate stands for; else the one that is named.
+    """Return the theorem that --causal, --generate or --theorem names.
 
     Raises:
-        UsageError: If they say different things.
+        UsageError: If they name different ones.
     """
     named = [name for name, given in (("rasp-causal", causal), ("rasp-generate", generate)) if given]
     if len({*named, *([theorem] if theorem else [])}) > 1:
-        raise UsageError("--causal, --generate and --theorem each name a theorem", hint="give one of them")
+        raise UsageError("--causal, --generate and --theorem each choose a theorem", hint="use only one of them")
     return named[0] if named else theorem
 
 
 def open_model(
     source: str, wanted: Wanted, output: Output, *, two_letters: bool = False, any_length: bool = False
 ) -> Model:
-    """The model of a source: compiled, or read from the folder where it was saved.
+    """Compile a source, or load a saved model.
 
     Args:
-        source: What the command was given.
+        source: SOURCE, as given.
         wanted: How to compile it.
-        output: Who is told.
-        two_letters: Whether a formula is to have at least two letters, if nothing is said about its alphabet.
-        any_length: Whether weights that depend on a length may be made for any, if none is said.
+        output: Where progress and notes are printed.
+        two_letters: Whether to extend a formula to at least two letters, unless its alphabet is given.
+        any_length: Whether to choose a context if the weights depend on one and none is given.
     """
     from softmachine import api
     from softmachine.api import load_for_many_words
     from softmachine.cli.progress import working
 
-    _require_attention(wanted)
     loaded = load_for_many_words if two_letters else api.load
     item = loaded(source, wanted.format, alphabet=wanted.alphabet)
     if any_length and not isinstance(item, Model):
-        wanted = _suggested(item, wanted, output)
+        wanted = _with_context(item, wanted, output)
     with working("compiling", output):
         return api.compile(
             item, wanted.theorem, attention=wanted.attention, context=wanted.context, length=wanted.length
         )
 
 
-def _suggested(item: Source, wanted: Wanted, output: Output) -> Wanted:
-    """A length for weights that depend on one, if none is said: that of the input which the source suggests."""
+def _with_context(item: Source, wanted: Wanted, output: Output) -> Wanted:
+    """Choose a context if the weights depend on one and none is given: that of the input that the source suggests."""
     from softmachine.api import MOST_STEPS
     from softmachine.theorems import theorem_for
 
@@ -111,17 +108,16 @@ def _suggested(item: Source, wanted: Wanted, output: Output) -> Wanted:
         return wanted
     context = theorem.context_for(item, default_input(item), MOST_STEPS)
     if context is not None:
-        output.warn(f"these are the weights of {theorem.name} for length {context:,}; for another: --context N")
+        output.warn(f"the weights of {theorem.name} are built for {context:,} positions; to change it: --context N")
     return replace(wanted, context=context)
 
 
 def open_for(source: str, word: str | None, wanted: Wanted, max_steps: int | None, output: Output) -> tuple[Model, str]:
-    """The model of a source, made for a run on an input, and the input: if none is given, what the source suggests."""
+    """Compile a source for a run; return the model, and the input, by default the one that the source suggests."""
     from softmachine import api
     from softmachine.api import source_of
     from softmachine.cli.progress import working
 
-    _require_attention(wanted)
     item = api.load(source, wanted.format, alphabet=wanted.alphabet)
     text = default_input(source_of(item)) if word is None else word
     with working("compiling", output):
@@ -132,20 +128,15 @@ def open_for(source: str, word: str | None, wanted: Wanted, max_steps: int | Non
 
 
 def warn_if_unused(wanted: Wanted, model: Model, output: Output) -> None:
-    """A length that nothing was made or certified for is not meant to be."""
+    """Warn that --context and --length had no effect."""
     length = wanted.length if wanted.context is None else wanted.context
     if length is not None and model.length is None and model.certified is None:
-        what = f"the weights of {model.theorem.name} with {model.attention} attention serve every length"
-        output.warn(f"{what}: nothing was made or certified for {length:,}")
-
-
-def _require_attention(wanted: Wanted) -> None:
-    if wanted.attention not in (None, *ATTENTIONS):
-        raise UsageError(f"there is no attention {wanted.attention!r}", hint=f"choose {' or '.join(ATTENTIONS)}")
+        weights = f"the weights of {model.theorem.name} with {model.attention} attention are valid for every length"
+        output.warn(f"{weights}: {length:,} has no effect")
 
 
 def alphabet_line(source: Source) -> str:
-    """The letters of a formula, and how to have others."""
+    """Describe the alphabet of a formula, and how to extend it; "" for other sources."""
     from softmachine.languages.source import Extensible
 
     if not isinstance(source, Extensible):
@@ -154,25 +145,25 @@ def alphabet_line(source: Source) -> str:
 
 
 def noted(notes: Sequence[str]) -> dict[str, object]:
-    """What every answer from a model has to say, as JSON has it."""
+    """Return the notes of a model as JSON data."""
     return {"notes": list(notes)} if notes else {}
 
 
 def say_notes(notes: Sequence[str], output: Output) -> None:
-    """The same below an answer for people."""
+    """Print the notes of a model below an answer."""
     for note in notes:
         output.say(f"  note: {note}")
 
 
 def default_input(source: Source) -> str:
-    """The input that the source suggests, or else the empty word."""
+    """Return the input that the source suggests, or else the empty word, as text."""
     from softmachine.languages.source import spelled
 
     return spelled(source.default_input, source.alphabet)
 
 
 def view_of(codec: Codec[Source], word: str, remember: int) -> TapeView | None:
-    """How to show a run on a word, with so many steps of the past; None if there is nothing to see but tokens."""
+    """Return a view of a run that keeps ``remember`` past steps; None if a run has nothing to show but tokens."""
     if not codec.view:
         return None
     from softmachine.cli.tapes import TapeCodec, TapeView
@@ -181,7 +172,7 @@ def view_of(codec: Codec[Source], word: str, remember: int) -> TapeView | None:
 
 
 def model_line(weights: Transformer) -> str:
-    """One line about the weights."""
+    """Summarise the weights in one line."""
     return ", ".join(
         [
             many(len(weights.layers), "layer"),

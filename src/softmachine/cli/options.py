@@ -1,4 +1,4 @@
-"""Options that several commands share, each defined once, and what all of them are made of."""
+"""Options that several commands share, each defined once, and the functions that define options."""
 
 from __future__ import annotations
 
@@ -32,20 +32,39 @@ def value(
     metavar: str,
     about: str,
     *names: str,
-    least: int | None = None,
+    least: float | None = None,
     completed: Callable[[str], Iterable[str]] | None = None,
+    default: bool = False,
 ) -> object:
-    """An option with a value; by default there is none, or the text says what it is. The Tab key may complete it."""
-    return typer.Option(*names, metavar=metavar, show_default=False, help=about, min=least, autocompletion=completed)
+    """Define an option with a value.
+
+    Args:
+        metavar: The name of the value in the help.
+        about: The help.
+        names: The names of the option; by default, that of the parameter.
+        least: The smallest value.
+        completed: Shell completion of the value.
+        default: Whether the help shows the default value; otherwise its text describes it.
+    """
+
+    def require(given: float | None) -> float | None:
+        if given is not None and least is not None and given < least:
+            raise typer.BadParameter(f"{given} is less than {least}")
+        return given
+
+    bounded = None if least is None else require
+    return typer.Option(
+        *names, metavar=metavar, show_default=default, help=about, callback=bounded, autocompletion=completed
+    )
 
 
 def file(about: str, *names: str) -> object:
-    """An option with the name of a file."""
+    """Define an option with the name of a file."""
     return typer.Option(*names, metavar="FILE", show_default=False, help=about, dir_okay=False)
 
 
 def switch(about: str, *names: str, panel: str | None = None) -> object:
-    """An option without a value."""
+    """Define an option without a value."""
     return typer.Option(*names, metavar="", rich_help_panel=panel, help=about)
 
 
@@ -55,8 +74,8 @@ Source = Annotated[
         metavar="SOURCE",
         show_default=False,
         autocompletion=zoo_names,
-        help="A zoo name, a file, [b]-[/] for standard input, a bbchallenge code, a formula, or a folder that "
-        "[b]softmachine compile[/] wrote.",
+        help="A zoo name, a file, [b]-[/] for standard input, a formula, a bbchallenge code, or a folder written by "
+        "[b]softmachine compile[/].",
     ),
 ]
 _FORMATS = (
@@ -67,7 +86,7 @@ Format = Annotated[
     str | None,
     value(
         "NAME",
-        f"The format of SOURCE: {', '.join(_FORMATS[:-1])} or {_FORMATS[-1]}. By default it is recognised.",
+        f"Format of SOURCE: {', '.join(_FORMATS[:-1])} or {_FORMATS[-1]}. Default: detected.",
         "--format",
         completed=one_of(*_FORMATS),
     ),
@@ -76,9 +95,8 @@ TheoremName = Annotated[
     str | None,
     value(
         "NAME",
-        "The theorem to compile by; [b]softmachine theorems[/] lists them.",
+        "Theorem to compile with; [b]softmachine theorems[/] lists them. Default: the first that applies.",
         "--theorem",
-        "--construction",
         completed=theorem_names,
     ),
 ]
@@ -86,7 +104,7 @@ AttentionName = Annotated[
     str | None,
     value(
         "NAME",
-        "The kind of attention, hard or soft; by default what the theorem prefers.",
+        "[b]hard[/] or [b]soft[/] attention. Default: the theorem's preference.",
         "--attention",
         completed=one_of("hard", "soft"),
     ),
@@ -95,26 +113,39 @@ Alphabet = Annotated[
     str | None,
     value(
         "SYMBOLS",
-        "For a formula: more symbols that words may have, separated by blanks if longer than a character.",
+        "Additional input symbols of a formula, separated by spaces if longer than one character.",
         "--alphabet",
     ),
 ]
-_CERTIFIED = "With soft attention: at a temperature that is certified for every input (with its run) up to length N."
-CertifiedLength = Annotated[int | None, value("N", _CERTIFIED, "--length", "--certified", least=0)]
-Certified = Annotated[int | None, value("N", _CERTIFIED, "--certified", least=0)]
-"""The same, where --length is the length of the inputs that are tried."""
-_CONTEXT = "For a theorem whose weights depend on a length: the length to make them for"
-_FITS = f"{_CONTEXT}; by default that of the input, doubled until the run fits."
-Context = Annotated[int | None, value("N", f"{_CONTEXT}.", "--context", "--bound", least=0)]
-RunContext = Annotated[int | None, value("N", _FITS, "--context", "--bound", least=0)]
+CertifiedLength = Annotated[
+    int | None,
+    value(
+        "N",
+        "With soft attention: certify every input up to length N (for decoders, input and run together). Default: "
+        "that of --context.",
+        "--length",
+        least=0,
+    ),
+]
+_CONTEXT = "Number of positions that the weights are built for, if they depend on it."
+Context = Annotated[int | None, value("N", _CONTEXT, "--context", least=0)]
+RunContext = Annotated[int | None, value("N", f"{_CONTEXT} Default: enough for the run.", "--context", least=0)]
+CheckContext = Annotated[
+    int | None,
+    value(
+        "N",
+        f"{_CONTEXT} Soft attention is certified for this length. Default: the longest run tried.",
+        "--context",
+        least=0,
+    ),
+]
 _ARITHMETIC = partial(
     typer.Option,
     "--arithmetic",
     metavar="NAME",
-    help="What numbers to compute with: exact (rationals), float64, float32, bfloat16, float16, float8_e4m3fn, "
-    "float8_e5m2, int8, ball (enclosures of real numbers, which prove what softmax decides; ball:256 for 256 "
-    "bits), or fixed:B (fixed point with B integer and B "
-    "fractional bits; fixed:B:C with C inside attention).",
+    help="Number format: exact (rationals), float64, float32, bfloat16, float16, float8_e4m3fn, float8_e5m2, int8, "
+    "ball (intervals, which prove each decision of softmax; ball:256 for 256 bits) or fixed:B (fixed point with B "
+    "integer and B fractional bits; fixed:B:C with C inside attention).",
 )
 ArithmeticName = Annotated[str, _ARITHMETIC()]
 RewritingArithmetic = Annotated[
@@ -124,30 +155,30 @@ Workers = Annotated[
     int | None,
     value(
         "N",
-        "How many processes work on it, with the same answer; by default all cores, if it takes a while.",
+        "Number of processes; the result does not depend on it. Default: all cores for long work.",
         "--workers",
         least=1,
     ),
 ]
 Cluster = Annotated[
     str | None,
-    value("ADDRESS", "The workers of a Dask scheduler do it, such as tcp://10.0.0.1:8786.", "--cluster"),
+    value("ADDRESS", "Use the workers of a Dask scheduler, such as tcp://10.0.0.1:8786.", "--cluster"),
 ]
 JournalFile = Annotated[
-    Path | None, file("Keep what is done in a file; what was interrupted goes on from there.", "--journal")
+    Path | None, file("Record finished parts in FILE; an interrupted sweep resumes from it.", "--journal")
 ]
-Folder = Annotated[Path, value("DIR", "The folder to write.", "--output", "-o")]
+Folder = Annotated[Path, value("DIR", "Folder to write.", "--output", "-o")]
 Force = Annotated[bool, switch("Replace a model that was written there before; other files stay.", "--force")]
-Yes = Annotated[bool, switch("Go on, even if it takes more than ten minutes or half of the free memory.", "--yes")]
+Yes = Annotated[bool, switch("Proceed even if the estimate exceeds 10 minutes or half of the free memory.", "--yes")]
 
 Causal = Annotated[
     bool,
-    switch("For RASP: selectors see only keys up to the query, as in a decoder (the theorem rasp-causal).", "--causal"),
+    switch("RASP: selectors see only keys up to the query, as in a decoder (the theorem rasp-causal).", "--causal"),
 ]
 Generate = Annotated[
     bool,
     switch(
-        "For RASP: append what the program says, until it says its stop symbol (the theorem rasp-generate).",
+        "RASP: append the program's output until it emits its stop symbol (the theorem rasp-generate).",
         "--generate",
     ),
 ]
@@ -155,4 +186,4 @@ Generate = Annotated[
 Json = Annotated[bool, switch("Print one JSON object and nothing else.", "--json", panel=OUTPUT)]
 Quiet = Annotated[bool, switch("Print only the answer; no progress.", "--quiet", "-q", panel=OUTPUT)]
 Debug = Annotated[bool, switch("Show tracebacks of errors.", "--debug", panel=OUTPUT)]
-"""Only declared by the commands: whoever reports an error looks for it on the command line."""
+"""Only declared by the commands; the error reporter looks for it on the command line."""

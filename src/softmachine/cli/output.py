@@ -1,4 +1,4 @@
-"""Where results go: standard output for people or as one JSON object, standard error for progress and messages."""
+"""Output: results on standard output, as text or one JSON object; progress and messages on standard error."""
 
 from __future__ import annotations
 
@@ -17,26 +17,26 @@ from softmachine.support.text import many, printable
 
 __all__ = ["Output", "print_json", "printable", "require_svg"]
 
-NARROWEST = 20
+MIN_WIDTH = 20
 
 
 class _Console(Console):
-    """A console of plain text: no markup, no emoji, no highlighting; a broken pipe is an error like any other."""
+    """A console for plain text: no markup, emoji or highlighting; a broken pipe raises an error."""
 
     def __init__(self, file: IO[str]) -> None:
         super().__init__(file=file, markup=False, emoji=False, highlight=False)
 
     def on_broken_pipe(self) -> None:
-        raise  # noqa: PLE0704 - rich calls this while it handles the error
+        raise  # noqa: PLE0704 - rich calls this in its exception handler
 
 
 @dataclass(frozen=True)
 class Output:
-    """How a command answers.
+    """The output of a command.
 
     Args:
         as_json: Whether standard output is one JSON object.
-        quiet: Whether only the answer is wanted.
+        quiet: Whether to print only the answer.
     """
 
     as_json: bool = False
@@ -54,7 +54,7 @@ class Output:
 
     @property
     def live(self) -> bool:
-        """Whether standard output is a screen that may be redrawn."""
+        """Whether standard output is a terminal that can be redrawn."""
         return sys.stdout.isatty() and not (self.as_json or self.quiet or self.out.is_dumb_terminal)
 
     @property
@@ -64,36 +64,34 @@ class Output:
 
     @property
     def width(self) -> int:
-        """How many columns a line may have."""
-        return max(self.out.width, NARROWEST)
+        """Maximum columns of a line."""
+        return max(self.out.width, MIN_WIDTH)
 
     def say(self, text: str, style: str | None = None) -> None:
-        """Print for people; long lines are left to the terminal, and to whoever reads the pipe."""
+        """Print text; long lines are not wrapped."""
         self.out.print(printable(text), style=style, soft_wrap=True)
 
     def columns(self, rows: Sequence[Sequence[str]]) -> None:
-        """Print rows of texts below one another, each column as wide as its widest text."""
+        """Print a table with right-aligned columns."""
         widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
         for row in rows:
             self.say("  ".join(entry.rjust(wide) for entry, wide in zip(row, widths, strict=True)))
 
     def warn_of_limit(self, max_steps: int) -> None:
-        """Say that a run was stopped, and how to let it go on."""
-        self.warn(
-            f"stopped after {many(max_steps, 'step')}; to let it run longer: --max-steps {10 * max_steps or 1000}"
-        )
+        """Warn that a run reached the step limit."""
+        self.warn(f"stopped after {many(max_steps, 'step')}; for a longer run: --max-steps {10 * max_steps or 1000}")
 
     def warn(self, message: str) -> None:
-        """Say something on standard error."""
+        """Print a message on standard error."""
         self.err.print(printable(message), style="yellow", soft_wrap=True)
 
     def answer(self, result: Mapping[str, object]) -> None:
-        """Print the one JSON object."""
+        """Print the result as one JSON object."""
         print_json(result)
 
 
 def print_json(result: Mapping[str, object]) -> None:
-    """Print one JSON object, in ASCII if standard output cannot take its characters."""
+    """Print one JSON object, in ASCII if standard output cannot encode its characters."""
     text = json.dumps(result, ensure_ascii=False, indent=2)
     try:
         text.encode(sys.stdout.encoding or "ascii")
@@ -103,10 +101,10 @@ def print_json(result: Mapping[str, object]) -> None:
 
 
 def require_svg(file: Path) -> None:
-    """Complain before the work about a file that a picture cannot be written to.
+    """Validate the file of a picture before the work.
 
     Raises:
-        UsageError: If it has another ending, exists already, or there is no folder for it.
+        UsageError: If it has another extension or exists, or its folder does not.
     """
     require_suffix(file, ".svg")
     require_new(file)

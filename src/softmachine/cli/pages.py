@@ -1,4 +1,4 @@
-"""What ``run --html`` does: the page of a run, written to a file."""
+"""``run --html``: write the page of a run to a file."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Paging:
-    """A page that is to be written after a run.
+    """The page of a run, written after it.
 
     Args:
-        file: Where to.
-        spot: Where it opens, if that was said.
-        command: What makes it, for people.
+        file: The file.
+        spot: The position at which it opens, if given.
+        command: The command that creates it, shown on the page.
     """
 
     file: Path
@@ -35,15 +35,15 @@ class Paging:
 
     @staticmethod
     def wanted(file: Path | None, at: str | None, command: str) -> Paging:
-        """What the options ask for.
+        """Return the page that the options define.
 
         Raises:
-            UsageError: If they cannot be followed; it is said before the run.
+            UsageError: If they are invalid.
         """
         if file is None:
             raise UsageError(
-                "--html-at says where the page of --html opens",
-                hint=Remedy("say where it is written, for example {}", html="run.html"),
+                "--html-at requires --html",
+                hint=Remedy("name the file of the page, for example {}", html="run.html"),
             )
         showing.require_page_file(file)
         return Paging(file, None if at is None else Spot.parse(at), command)
@@ -52,7 +52,7 @@ class Paging:
         """Every model has a page."""
 
     def show(self, run: Run, output: Output) -> dict[str, object]:
-        """Write the page, and say so, or give it as JSON has it."""
+        """Write the page; return its name as JSON data."""
         with working("writing the page", output):
             position = None if self.spot is None else self.spot.of(showing.inspect(run))
             showing.page(run, self.file, position=position, command=self.command)
@@ -62,7 +62,7 @@ class Paging:
 
 
 def command_of(source: str, word: str | None, options: Mapping[str, object]) -> str:
-    """The command that makes the page of such a run; where it is written to does not matter."""
+    """Return a command that creates the page, with a default file name."""
     named = {f"--{name.replace('_', '-')}": value for name, value in options.items()}
     wanted = {name: value for name, value in named.items() if value is not None and value is not False}
     given = [name if value is True else f"{name}={value}" for name, value in wanted.items()]

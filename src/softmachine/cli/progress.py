@@ -1,4 +1,4 @@
-"""Progress on standard error: that something is being done, and how much of it."""
+"""Progress on standard error: a spinner or a bar."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ PATIENCE = 0.5
 
 
 @contextmanager
-def working(what: str, output: Output) -> Iterator[Tell]:
-    """Say what is being done, if it takes a while; the returned function says it more exactly."""
-    with noted(what):
-        yield from _working(what, output)
+def working(title: str, output: Output) -> Iterator[Tell]:
+    """Show a spinner during long work; yields a function that updates its text."""
+    with noted(title):
+        yield from _working(title, output)
 
 
-def _working(what: str, output: Output) -> Iterator[Tell]:
+def _working(title: str, output: Output) -> Iterator[Tell]:
     if not output.progress:
         yield nobody
         return
@@ -31,7 +31,7 @@ def _working(what: str, output: Output) -> Iterator[Tell]:
     from rich.spinner import Spinner
     from rich.text import Text
 
-    spinner = Spinner("dots", what)
+    spinner = Spinner("dots", title)
     due = time.perf_counter() + PATIENCE
     with Live(
         get_renderable=lambda: spinner if time.perf_counter() >= due else Text(),
@@ -45,13 +45,13 @@ def _working(what: str, output: Output) -> Iterator[Tell]:
 
 
 @contextmanager
-def bar(what: str, total: float, output: Output) -> Iterator[Callable[[int], None]]:
-    """A bar that the returned function moves on by so many; the total may be infinite."""
-    with noted(what):
-        yield from _bar(what, total, output)
+def bar(title: str, total: float, output: Output) -> Iterator[Callable[[int], None]]:
+    """Show a bar; yields a function that advances it. The total may be infinite."""
+    with noted(title):
+        yield from _bar(title, total, output)
 
 
-def _bar(what: str, total: float, output: Output) -> Iterator[Callable[[int], None]]:
+def _bar(title: str, total: float, output: Output) -> Iterator[Callable[[int], None]]:
     if not output.progress:
         yield lambda _: None
         return
@@ -59,12 +59,12 @@ def _bar(what: str, total: float, output: Output) -> Iterator[Callable[[int], No
 
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     with Progress(*columns, console=output.err, transient=True) as progress:
-        task = progress.add_task(what, total=total if math.isfinite(total) else None)
+        task = progress.add_task(title, total=total if math.isfinite(total) else None)
         yield lambda count: progress.advance(task, count)
 
 
 def counted(items: Iterable[Item], advance: Callable[[int], None]) -> Iterator[Item]:
-    """The items one by one; a bar moves on when one is done with."""
+    """Yield the items, and advance a bar after each."""
     for item in items:
         yield item
         advance(1)

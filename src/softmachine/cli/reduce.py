@@ -1,4 +1,4 @@
-"""``softmachine reduce``: what the reduction of a theorem makes of an input, before anything is recognised."""
+"""``softmachine reduce``: print the result of a theorem's reduction on an input."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ EXAMPLES = """[dim]Examples:[/]
   softmachine reduce koenigsberg 'altstadt lomse' --theorem odd-walks"""
 
 WordArgument = Annotated[
-    str, typer.Argument(metavar="WORD", show_default=False, help="The input, as [b]softmachine run[/] takes it.")
+    str, typer.Argument(metavar="INPUT", show_default=False, help="The input, as in [b]softmachine run[/].")
 ]
 TheoremName = Annotated[
     str | None,
-    value("NAME", "The theorem whose reduction it is; [b]softmachine theorems[/] lists them.", "--theorem"),
+    value("NAME", "Theorem with the reduction; [b]softmachine theorems[/] lists them.", "--theorem"),
 ]
 
 
@@ -37,9 +37,9 @@ def command(
     format_name: options.Format = None,
     output: Output,
 ) -> None:
-    """Print what a theorem that is by reduction makes of an input: a circuit with its input, or a graph.
+    """Print a theorem's reduction of an input: a circuit or a graph.
 
-    It is what the transformer computes at its padding before it recognises it. A graph is printed as a list of edges,
+    The transformer computes it on its padding tokens, and then recognises it. A graph is printed as a list of edges,
     which [b]softmachine run[/] reads with [b]--format edges[/].
     """
     from softmachine.api import load, source_of
@@ -51,8 +51,8 @@ def command(
     if reduced is None:
         others = [other.name for other in all_theorems() if other.applies_to(item) and _by_reduction(other, item, word)]
         raise UsageError(
-            f"the theorem {chosen.name} is not by reduction",
-            hint=Remedy("one that is: {}", theorem=others[0]) if others else "nor is any other for such a source",
+            f"the theorem {chosen.name} has no reduction",
+            hint=Remedy("one that has: {}", theorem=others[0]) if others else "no theorem for this source has one",
         )
     if output.as_json:
         output.answer({"source": item.name, "theorem": chosen.name, "word": word, "reduced": reduced})
@@ -61,13 +61,13 @@ def command(
 
 
 def _reduced(theorem: Theorem, item: Source, word: str) -> str | None:
-    """What the theorem's reduction makes of a word, if it has one."""
+    """Return the theorem's reduction of a word; None if it has none."""
     length = len(item.word(word)) if theorem.length else None
     return theorem.codec_for(item, length).reduced(word)
 
 
 def _by_reduction(theorem: Theorem, item: Source, word: str) -> bool:
-    """Whether the theorem has a reduction, and is about this source."""
+    """Whether the theorem has a reduction that applies to this source."""
     try:
         return _reduced(theorem, item, word) is not None
     except SoftmachineError:

@@ -1,4 +1,4 @@
-"""``softmachine rewrite``: the same transformer with one head a layer, one loop, other masks or softmax; its cost."""
+"""``softmachine rewrite``: rewrite a transformer to one head per layer, one loop, other masks or softmax."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from softmachine.cli.names import one_of
 from softmachine.cli.options import Status, value
 from softmachine.cli.output import Output
 from softmachine.support.errors import UsageError
+from softmachine.support.text import did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -31,11 +32,11 @@ EXAMPLES = """[dim]Examples:[/]
 FORMS = ("one-head", "one-loop", "unmasked", "causal", "softmax-fixed-point")
 As = Annotated[
     str,
-    typer.Option("--as", metavar="FORM", help=f"What it becomes: {', '.join(FORMS)}.", autocompletion=one_of(*FORMS)),
+    typer.Option("--as", metavar="FORM", help=f"Target form: {', '.join(FORMS)}.", autocompletion=one_of(*FORMS)),
 ]
 UpTo = Annotated[
     int | None,
-    value("N", "Compare every input up to length N; by default all of a circuit or graph, if they are few.", least=0),
+    value("N", "Compare every input up to length N. Default for circuits and graphs: all, if they are few.", least=0),
 ]
 
 
@@ -50,19 +51,19 @@ def command(
     format_name: options.Format = None,
     output: Output,
 ) -> int:
-    """Rewrite the weights of a transformer, and compare: the same logits at every position.
+    """Rewrite a transformer to a normal form, and compare all logits.
 
-    Papers say that it loses nothing to have one head a layer, one loop instead of several, no masks, or causal masks
-    only. This shows it, and what it costs. In an arithmetic that is not exact, answers are compared. Exit status 0: the
-    two say the same; 1: they do not.
+    One head per layer, one loop, no masks, or only causal masks are no restriction. The command demonstrates it, and
+    prints the costs. With an inexact arithmetic, only outputs are compared. softmax-fixed-point replaces average-hard
+    attention by softmax, and compares residual streams in fixed point.
 
-    softmax-fixed-point has softmax for average-hard attention, and compares residual streams in fixed point.
+    Exit status: 0 both are equal; 1 they differ.
     """
     from softmachine.engines.sweep import Sweep
     from softmachine.studies.measure.rewriting import Form, Rewriting, choose_fixed_point
 
     if form not in set(Form):
-        raise UsageError(f"there is no form {form!r}", hint=f"choose {' or '.join(FORMS)}")
+        raise UsageError(f"unknown form {form!r}", hint=did_you_mean(form, FORMS))
     model = open_model(source, Wanted(theorem, "hard", context, format=format_name), output, two_letters=True)
     sweep = Sweep.every(model, up_to)
     if form == Form.SOFTMAX:
@@ -72,16 +73,16 @@ def command(
     if output.as_json:
         output.answer(_answer(model, rewriting, found))
     else:
-        _tell(model, rewriting, found, output)
+        _print_comparison(model, rewriting, found, output)
     return Status.DONE if found is None else Status.FAILS
 
 
 def _differences(sweep: Sweep, rewriting: Rewriting, output: Output) -> Iterator[tuple[Word, int]]:
-    """The inputs on which the two differ, and where."""
+    """Yield the inputs on which the two differ, and the position."""
     from softmachine.cli.progress import bar
 
     with bar("inputs", sweep.total, output) as advance:
-        for word in _allowed(sweep):
+        for word in _affordable_words(sweep):
             tokens, length = _sequence(sweep.model, word)
             place = rewriting.difference(tokens, length)
             advance(1)
@@ -89,11 +90,11 @@ def _differences(sweep: Sweep, rewriting: Rewriting, output: Output) -> Iterator
                 yield word, place
 
 
-def _allowed(sweep: Sweep) -> Iterator[Word]:
-    """The words of a sweep; those of each length tell anew how long the rest takes, since longer ones take longer.
+def _affordable_words(sweep: Sweep) -> Iterator[Word]:
+    """Yield the words of a sweep; the estimate of the remaining time is updated at each length.
 
     Raises:
-        EffortError: If that is too long and nobody said yes.
+        EffortError: If the estimate is too high, and not accepted by --yes.
     """
     from itertools import groupby
 
@@ -107,36 +108,36 @@ def _allowed(sweep: Sweep) -> Iterator[Word]:
 
 
 def _sequence(model: Model, word: Word) -> tuple[list[str], int | None]:
-    """What the model sees: the prompt, and for a decoder what it says."""
+    """Return the tokens that the model reads: the prompt, and the run of a decoder."""
     from itertools import islice
 
     from softmachine.theorems.codec import DecoderCodec
 
     prompt = model.codec.prompt(word)
-    said = model.codec.expected(word, LONGEST) if isinstance(model.codec, DecoderCodec) else ()
-    return [*prompt.tokens, *(token for token in islice(said, LONGEST) if token is not None)], prompt.length
+    output = model.codec.expected(word, MAX_OUTPUT) if isinstance(model.codec, DecoderCodec) else ()
+    return [*prompt.tokens, *(token for token in islice(output, MAX_OUTPUT) if token is not None)], prompt.length
 
 
 def _positions(sweep: Sweep) -> int:
-    """An upper bound of the number of positions that an input of a sweep has."""
+    """Bound the number of positions of an input of a sweep."""
     from softmachine.theorems.codec import DecoderCodec
 
     codec = sweep.model.codec
     longest = next((word for length in range(sweep.longest, -1, -1) for word in codec.words(length)), ())
-    return len(codec.prompt(longest).tokens) + (LONGEST if isinstance(codec, DecoderCodec) else 0)
+    return len(codec.prompt(longest).tokens) + (MAX_OUTPUT if isinstance(codec, DecoderCodec) else 0)
 
 
-LONGEST = 40
-"""So many tokens of a decoder are compared."""
+MAX_OUTPUT = 40
+"""Maximum number of tokens of a decoder that are compared."""
 
 
-def _tell(model: Model, rewriting: Rewriting, found: tuple[Word, int] | None, output: Output) -> None:
+def _print_comparison(model: Model, rewriting: Rewriting, found: tuple[Word, int] | None, output: Output) -> None:
     from softmachine.support.text import many
 
     costs = rewriting.costs
     if costs is not None and not output.quiet:
         output.say(f"{model.name}: {rewriting.form.statement}\n")
-        titles = ["", "positions", "blocks", "turns", "layers", "passed", "heads a layer", "width", "masks"]
+        titles = ["", "positions", "blocks", "iterations", "layers", "passed", "heads per layer", "width", "masks"]
         rows = [titles]
         for name, cost in zip(("before", "after"), costs, strict=True):
             *numbers, masks = asdict(cost).values()
@@ -147,11 +148,11 @@ def _tell(model: Model, rewriting: Rewriting, found: tuple[Word, int] | None, ou
         tried = many(rewriting.inputs, "input")
         scale = f", softmax scale {rewriting.scale:,}" if rewriting.scale else ""
         output.say(
-            f"{tried}: the same {rewriting.compared} at every position ({rewriting.arithmetic}{scale})", style="green"
+            f"{tried}: equal {rewriting.compared} at every position ({rewriting.arithmetic}{scale})", style="green"
         )
     else:
         word, place = found
-        output.say(f"on input {''.join(word)!r} they differ at position {place}", style="red")
+        output.say(f"different at position {place} of input {''.join(word)!r}", style="red")
 
 
 def _answer(model: Model, rewriting: Rewriting, found: tuple[Word, int] | None) -> dict[str, object]:

@@ -1,4 +1,4 @@
-"""``softmachine run``: compile, run, and show the tape or the answer."""
+"""``softmachine run``: compile a source, run it, and show its tape or its output."""
 
 from __future__ import annotations
 
@@ -33,8 +33,17 @@ EXAMPLES = """[dim]Examples:[/]
   softmachine run busy-beaver-4 --trace
   softmachine run "1RB1LB_1LA1RZ" --arithmetic exact --json"""
 
+PANELS = {
+    "Options": (
+        *("trace", "attention", "theorem", "arithmetic", "engine", "max_steps", "context", "verify", "explain", "html"),
+        "yes",
+    ),
+    "Compilation": ("length", "alphabet", "causal", "generate", "format_name"),
+    "Execution": ("audit", "sample", "seed", "unchecked", "checkpoint", "resume"),
+    "Inspection": ("svg", "svg_of", "table", "html_at", "tokens"),
+}
 PLAIN_WIDTH = 200
-"""Columns of a trace that goes to a file."""
+"""Columns of a trace that is written to a file."""
 
 
 Word = Annotated[
@@ -42,17 +51,17 @@ Word = Annotated[
     typer.Argument(
         metavar="INPUT",
         show_default=False,
-        help="The input word; symbols longer than a character are separated by blanks. By default the one that "
-        "the source suggests, or else the empty word.",
+        help="The input; symbols longer than one character are separated by spaces. Default: the input that the source "
+        "suggests, or else the empty word.",
     ),
 ]
-Tokens = Annotated[bool, switch("With --json: the tokens as well, as trace_tokens.", "--tokens")]
-Traced = Annotated[bool, switch("Print one line a step.", "--trace")]
+Tokens = Annotated[bool, switch("With --json: include the tokens, as trace_tokens.", "--tokens")]
+Traced = Annotated[bool, switch("Print one line per step.", "--trace")]
 
 
 @dataclass(frozen=True)
 class Execution(Group):
-    """How a model is run."""
+    """Options of the execution of a model."""
 
     arithmetic: options.ArithmeticName = "float64"
     engine: Annotated[
@@ -60,68 +69,64 @@ class Execution(Group):
         typer.Option(
             "--engine",
             metavar="NAME",
-            help="What runs the weights: dense (every score, any arithmetic), fast (exact, millions of tokens a "
-            "second), or auto: dense to begin with, fast if the input is long or the run turns out to be.",
+            help="[b]dense[/] (every score, any arithmetic), [b]fast[/] (exact, millions of tokens per second) or "
+            "[b]auto[/] (dense, then fast if the input or the run is long).",
         ),
     ] = "auto"
     max_steps: Annotated[
         int | None,
-        value(
-            "N", "Stop after so many steps; by default a million, and a hundred million on the fast engine.", least=0
-        ),
+        value("N", "Step limit. Default: 10^6, and 10^8 on the fast engine.", least=0),
     ] = None
     audit: Annotated[
         int,
         value(
             "N",
-            "Afterwards, do N random steps of the whole run again with every score computed in exact arithmetic "
-            "(fast engine). How long that takes depends on how long the run is, so that it can only be refused when "
-            "the run has ended.",
+            "After the run, recompute N random steps with every score in exact arithmetic (fast engine). Its duration "
+            "can only be estimated, and refused, after the run.",
             least=0,
         ),
     ] = 0
     verify: Annotated[
         bool,
         switch(
-            "Compare every token with the reference interpreter, while it runs; status 1 if one differs.", "--verify"
+            "Compare every token with the reference interpreter during the run; status 1 if any differs.", "--verify"
         ),
     ] = False
     unchecked: Annotated[
         bool,
         switch(
-            "Show what the weights emit, whether or not it is a run of the source: for models whose weights were "
-            "edited. Nothing is compared with the reference interpreter, and the run is labelled as unchecked.",
+            "Do not compare the output with the reference interpreter: for models with edited weights. The run is "
+            "labelled as unchecked.",
             "--unchecked",
         ),
     ] = False
     sample: Annotated[
         bool,
         switch(
-            "Draw every token from the softmax of the logits, as language models do, instead of taking the one of the "
-            "largest; and say where the run first parts from the interpreter. It is for seeing how sharp the logits "
-            "are: such a run shows nothing about the machine.",
+            "Sample every token from the softmax of the logits, as language models do, instead of taking the maximum, "
+            "and report the first difference from the interpreter. It shows how sharp the logits are.",
             "--sample",
         ),
     ] = False
     seed: Annotated[
         int,
-        value("N", "What --sample draws tokens by, and --audit random steps; 0 if nothing is said.", least=0),
+        value("N", "Seed of --sample and --audit. Default: 0.", least=0),
     ] = 0
     checkpoint: Annotated[
         Path | None,
-        file("Write the run to FILE now and then, when it is interrupted and when it ends (fast engine)."),
+        file("Save the run to FILE periodically, on interruption and at its end (fast engine)."),
     ] = None
     resume: Annotated[
         Path | None,
-        file("Go on from a checkpoint, and go on writing to it unless --checkpoint names another file (fast engine)."),
+        file("Resume from a checkpoint, and keep writing to it unless --checkpoint names another file (fast engine)."),
     ] = None
 
     def require(self) -> None:
-        """Complain before any work about options that do not go together, and about files."""
+        """Validate the combination of options, and files, before any work."""
         if self.audit and self.engine == "dense":
-            raise UsageError("only runs of the fast engine are audited", hint=Remedy(engine="fast"))
+            raise UsageError("--audit requires the fast engine", hint=Remedy(engine="fast"))
         if self.seed and not (self.sample or self.audit):
-            raise UsageError("--seed is for --sample and --audit", hint=Remedy("leave it out", seed=None))
+            raise UsageError("--seed requires --sample or --audit", hint=Remedy("leave it out", seed=None))
         if self.unchecked:
             from softmachine.engines.engine import require_comparable
 
@@ -132,7 +137,7 @@ class Execution(Group):
             require_free(self.checkpoint)
 
     def running(self, model: Model, text: str) -> Running:
-        """A run that has not begun."""
+        """Return a run that has not started."""
         from softmachine.engines.run import Running
 
         return Running(
@@ -166,14 +171,15 @@ def command(
     format_name: options.Format = None,
     output: Output,
 ) -> int:
-    """Run a machine as a transformer, and show what it does.
+    """Compile a source to a transformer, and run it on an input.
 
-    The machine is compiled to the weights of a transformer, which then produces the run one token at a time.
-    Exit status 0: it came to a verdict; 1: it differs from the reference interpreter, or an audit does not hold; 3: it
-    reached the step limit; 130: interrupted.
+    The transformer emits the run one token at a time, or the answer in one pass.
+
+    Exit status: 0 verdict reached; 1 the run differs from the reference interpreter, or an audit does not hold; 3 step
+    limit reached; 130 interrupted.
     """
     if tokens and not output.as_json:
-        raise UsageError("--tokens is for --json", hint="they are part of the answer in JSON")
+        raise UsageError("--tokens requires --json", hint="the tokens are part of the JSON answer")
     execution.require()
     if execution.sample:
         from softmachine.cli.sampling import require_alone
@@ -191,70 +197,70 @@ def command(
         return draw(model, text, execution.arithmetic, execution.seed, execution.max_steps, output)
     for view in views:
         view.require(model)
-    return _carried_out(execution, model, text, views, trace=trace, tokens=tokens, output=output)
+    return _run_and_show(execution, model, text, views, trace=trace, tokens=tokens, output=output)
 
 
-def _carried_out(
+def _run_and_show(
     execution: Execution, model: Model, text: str, views: Views, *, trace: bool, tokens: bool, output: Output
 ) -> Status:
-    """Let a model run, and say what came of it."""
+    """Run a model, and print or return the outcome."""
     from softmachine.cli.progress import working
 
     with working("preparing the weights", output):
         running = execution.running(model, text)
-    watched = _to_its_end(running, text, output, trace)
+    watched = _run_to_end(running, text, output, trace)
     audited, refused = _audit(running, execution.audit, execution.seed, output)
-    ended = _Ended(running.so_far(), watched, audited)
+    ended = _FinishedRun(running.so_far(), watched, audited)
     if output.as_json:
         if refused:
             raise refused
-        output.answer(_answer(ended, text, tokens=tokens) | _seen(ended, views, output))
+        output.answer(_run_json(ended, text, tokens=tokens) | _show_views(ended, views, output))
     else:
         _show(ended, output)
-        _seen(ended, views, output)
-    if refused:  # what the run came to is told all the same
+        _show_views(ended, views, output)
+    if refused:  # after the outcome of the run was printed
         raise refused
     return _status(ended, running.max_steps, output)
 
 
 @dataclass(frozen=True)
-class _Ended:
-    """A run that has ended, how it was looked at, and what came of an audit, if there was one."""
+class _FinishedRun:
+    """A finished run, how it was displayed, and the result of its audit, if any."""
 
     run: Run
     watched: Watched
     audited: AuditReport | None
 
 
-def _to_its_end(running: Running, text: str, output: Output, trace: bool) -> Watched:
-    """Let a run go to its end; of one that does not come to it, say how to go on."""
+def _run_to_end(running: Running, text: str, output: Output, trace: bool) -> Watched:
+    """Run to the end; if that fails or is interrupted, print how to resume."""
     try:
-        watched = _watched(running, text, output, trace)
+        watched = _run_displayed(running, text, output, trace)
     except (SoftmachineError, MemoryError):
-        _say_saved(running, output)
+        _save_unfinished(running, output)
         raise
     if watched.interrupted:
-        _say_saved(running, output)
+        _save_unfinished(running, output)
     if running.unsaved:
         output.warn(running.unsaved)
     return watched
 
 
 def _audit(running: Running, count: int, seed: int, output: Output) -> tuple[AuditReport | None, EffortError | None]:
-    """What came of doing random steps again; or why it would take too long."""
+    """Audit random steps; return the report, or the error if the estimate is too high."""
     from softmachine.cli.progress import working
 
     if not count:
         return None, None
-    with working("doing steps again in exact arithmetic", output):
+    with working("recomputing steps in exact arithmetic", output):
         try:
             return running.audit(count, seed), None
         except EffortError as problem:
             return None, problem
 
 
-def _show(ended: _Ended, output: Output) -> None:
-    """What a run came to, for people."""
+def _show(ended: _FinishedRun, output: Output) -> None:
+    """Print the outcome of a run as text."""
     from softmachine.cli.watching import show_run
 
     show_run(ended.run, output, ended.watched)
@@ -262,28 +268,28 @@ def _show(ended: _Ended, output: Output) -> None:
         output.say(f"audit: {ended.audited}")
 
 
-def _seen(ended: _Ended, views: Views, output: Output) -> dict[str, object]:
-    """What is to be seen of its inside."""
+def _show_views(ended: _FinishedRun, views: Views, output: Output) -> dict[str, object]:
+    """Show the requested views of a run; return their JSON data."""
     found: dict[str, object] = {}
     for view in views:
         found |= view.show(ended.run, output)
     return found
 
 
-def _say_saved(running: Running, output: Output) -> None:
-    """Of a run that did not come to its end: how to go on."""
+def _save_unfinished(running: Running, output: Output) -> None:
+    """Save an unfinished run, if it has a checkpoint, and print how to resume it."""
     if running.save():
-        output.warn(f"the run so far is saved; to go on: --resume {running.checkpoint}")
+        output.warn(f"the run so far is saved; to resume it: --resume {running.checkpoint}")
 
 
-def _watched(running: Running, text: str, output: Output, trace: bool) -> Watched:
-    """Let a run go to its end, looked at by the terminal, the trace, a status line, or nobody."""
-    from softmachine.cli.watching import MOST_ROWS, Trace, Watched, screen, status_line, watch
+def _run_displayed(running: Running, text: str, output: Output, trace: bool) -> Watched:
+    """Run to the end, displayed by a live screen, a trace, a status line, or not at all."""
+    from softmachine.cli.watching import MAX_ROWS, Trace, Watched, screen, status_line, watch
 
-    view = view_of(running.model.codec, text, remember=MOST_ROWS)
+    view = view_of(running.model.codec, text, remember=MAX_ROWS)
     watcher: Watcher | None = None
     if view and running.resumed and (trace or output.live):
-        view.follow_all(running.tokens[:1])  # where the run begins there is nothing to leap over
+        view.follow_all(running.tokens[:1])  # the first token has no state to leap from
         view.follow_all(running.tokens[1:])
     if trace:
         width = output.width if output.live else shutil.get_terminal_size((PLAIN_WIDTH, 24)).columns
@@ -299,12 +305,12 @@ def _watched(running: Running, text: str, output: Output, trace: bool) -> Watche
     return Watched(interrupted, traced=trace, on_screen=output.live and view is not None, lines=lines)
 
 
-def _answer(ended: _Ended, text: str, *, tokens: bool) -> dict[str, object]:
+def _run_json(ended: _FinishedRun, text: str, *, tokens: bool) -> dict[str, object]:
     run, lines = ended.run, ended.watched.lines
     return {
         "name": run.model.name,
         "language": run.model.source.language,
-        "construction": run.model.theorem.name,
+        "theorem": run.model.theorem.name,
         "input": text,
         "verdict": run.verdict,
         "halted": run.halted,
@@ -319,27 +325,27 @@ def _answer(ended: _Ended, text: str, *, tokens: bool) -> dict[str, object]:
         **({} if run.checked else {"unchecked": True}),
         **noted(run.notes),
         **({} if run.verified is None else {"verified": run.verified, "differs": run.differs}),
-        **({"difference": _difference(run.difference)} if run.difference else {}),
+        **({"difference": _difference_json(run.difference)} if run.difference else {}),
         **({"resumed": run.resumed} if run.resumed else {}),
         "seconds": round(run.seconds, 6),
         "tokens_per_second": round(run.tokens_per_second, 1) if len(run.tokens) > run.resumed else None,
         "interrupted": ended.watched.interrupted,
-        **({"audit": _audited(ended.audited)} if ended.audited else {}),
+        **({"audit": _audit_json(ended.audited)} if ended.audited else {}),
         **({} if lines is None else {"trace": lines}),
         **({"trace_tokens": list(run.tokens)} if tokens else {}),
     }
 
 
-def _difference(found: Difference) -> dict[str, object]:
-    return {"position": found.position, "said": found.said, "should_be": found.expected}
+def _difference_json(found: Difference) -> dict[str, object]:
+    return {"position": found.position, "emitted": found.said, "expected": found.expected}
 
 
-def _audited(audited: AuditReport) -> dict[str, object]:
+def _audit_json(audited: AuditReport) -> dict[str, object]:
     count, positions, seed = len(audited.steps), audited.positions, audited.seed
     return {"steps": count, "positions": positions, "seed": seed, "holds": audited.holds}
 
 
-def _status(ended: _Ended, max_steps: int, output: Output) -> Status:
+def _status(ended: _FinishedRun, max_steps: int, output: Output) -> Status:
     if ended.run.differs or (ended.audited and not ended.audited.holds):
         return Status.FAILS
     if ended.watched.interrupted:

@@ -1,4 +1,4 @@
-"""``softmachine show``: the transformer of a source as its author would draw it, and what it costs."""
+"""``softmachine show``: the architecture diagram of a transformer, and its costs."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from softmachine.cli.models import Compilation, Wanted, noted, open_model, say_n
 from softmachine.cli.options import file, switch, value
 from softmachine.cli.output import Output, printable, require_svg
 from softmachine.support.errors import Remedy, UsageError
-from softmachine.support.text import listed
+from softmachine.support.text import did_you_mean, listed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -31,24 +31,24 @@ EXAMPLES = """[dim]Examples:[/]
   softmachine show palindrome
   softmachine show busy-beaver-4 --coordinates"""
 
-SHORT_INPUTS, FEW, MOST_TOKENS = range(1, 11), 12, 5_000
-"""Chains of thought are measured on so few inputs of each of these lengths, up to so many tokens."""
+SHORT_INPUTS, MAX_SAMPLES, MAX_TOKENS = range(1, 11), 12, 5_000
+"""Chains of thought are measured on inputs of these lengths, at most 12 of each, up to 5,000 tokens."""
 PAD = "□"
-"""What fills a prompt up."""
+"""The filler token of prompts."""
 INDENT = " " * 14
-"""Where a line of the board goes on that does not fit."""
+"""Indentation of the continuation lines of the diagram."""
 
 
-Every = Annotated[bool, switch("Tell every name; by default long lists of names are folded.", "--all")]
+Every = Annotated[bool, switch("Show all names; by default, long lists of names are abbreviated.", "--all")]
 Coordinates = Annotated[bool, switch("List every coordinate of the residual stream by name.", "--coordinates")]
 Picture = Annotated[Path | None, file("Draw it to FILE as SVG.", "--svg")]
-Engine = Annotated[str | None, value("NAME", "With [b]fast[/]: how the fast engine would serve each head, and why.")]
+Engine = Annotated[str | None, value("NAME", "With [b]fast[/]: show how the fast engine evaluates each head, and why.")]
 Growth = Annotated[
     str | None,
     value(
         "N,N,…",
-        "Measure depth, loops, width, precision, volume and padding at these lengths, where the weights "
-        "depend on one; [b]{n}[/] in SOURCE is replaced by each.",
+        "Measure depth, loops, width, precision, volume and padding for weights built for these lengths; [b]{n}[/] in "
+        "SOURCE is replaced by each.",
         "--growth",
     ),
 ]
@@ -65,9 +65,9 @@ def command(
     compilation: Compilation,
     output: Output,
 ) -> None:
-    """Draw the transformer of a machine: layers, heads, named coordinates, and what they cost."""
+    """Show the transformer of a source: layers, heads, names and costs."""
     if engine not in (None, "dense", "fast"):
-        raise UsageError(f"there is no engine {engine!r}", hint="choose dense or fast")
+        raise UsageError(f"unknown engine {engine!r}", hint=did_you_mean(engine or "", ("dense", "fast")))
     wanted = compilation.wanted
     if growth is not None:
         _show_growth(source, wanted, growth, output)
@@ -84,7 +84,7 @@ def command(
 
         board_picture(model.weights).save(svg)
     if output.as_json:
-        served = {"fast": _served(model.weights)} if engine == "fast" else {}
+        served = {"fast": _head_plans(model.weights)} if engine == "fast" else {}
         output.answer({**_answer(model), **served})
         return
     board = board_of(model.weights, every=every)
@@ -93,7 +93,7 @@ def command(
         say_notes(model.notes, output)
         return
     output.say(f"{model.source}\n")
-    output.say(f"{_fitted(board, output.width) if output.live else board}\n")
+    output.say(f"{_wrap_diagram(board, output.width) if output.live else board}\n")
     output.out.print(_costs(model))
     if engine == "fast":
         _show_fast(model.weights, output)
@@ -106,8 +106,8 @@ def command(
 
 
 def _show_exported(source: str, every: bool, output: Output) -> bool:
-    """Whether the source is a folder that was exported; then it is shown as it describes itself."""
-    if not os.path.isdir(source):  # noqa: PTH112 - a formula may be longer than a name may be
+    """Show an exported folder by its map; return False if the source is not one."""
+    if not os.path.isdir(source):  # noqa: PTH112 - a formula can be longer than a file name
         return False
     from softmachine.exports.maps import read_map
 
@@ -118,20 +118,20 @@ def _show_exported(source: str, every: bool, output: Output) -> bool:
         output.answer(mapped.to_json())
         return True
     board = "\n".join(mapped.lines(every=every))
-    output.say(_fitted(board, output.width) if output.live else board)
+    output.say(_wrap_diagram(board, output.width) if output.live else board)
     if not output.quiet:
         output.say(f"  how to use it: {Path(source) / 'README.md'}")
     return True
 
 
 def _show_growth(source: str, wanted: Wanted, growth: str, output: Output) -> None:
-    """How the members of a family grow with the length."""
+    """Print the growth of the costs with the length."""
     from softmachine.studies.measure.growth import measure
 
     try:
         lengths = [int(part) for part in growth.split(",")]
     except ValueError:
-        raise UsageError(f"{growth!r} is not a list of lengths", hint="write it like 8,16,32") from None
+        raise UsageError(f"{growth!r} is not a list of lengths", hint="an example is 8,16,32") from None
     if min(lengths) < 0:
         raise UsageError(f"{min(lengths)} is not a length")
     models = {
@@ -142,8 +142,8 @@ def _show_growth(source: str, wanted: Wanted, growth: str, output: Output) -> No
         only = model.codec.input_length
         if only is not None and "{n}" not in source and not model.theorem.takes_length(model.source):
             raise UsageError(
-                f"{model.source.name!r} has one size: its inputs have length {only}",
-                hint=Remedy("leave out --growth, or write {{n}} in SOURCE where the size stands", growth=None),
+                f"all inputs of {model.source.name!r} have length {only}",
+                hint=Remedy("leave out --growth, or write {{n}} in SOURCE in place of the size", growth=None),
             )
     measured = measure(lambda n: models[n].weights, lengths, padding=lambda n: _padding(models[n].codec))
     if output.as_json:
@@ -155,24 +155,24 @@ def _show_growth(source: str, wanted: Wanted, growth: str, output: Output) -> No
 
 
 def _padding(codec: Codec[Source]) -> int:
-    """How many filler tokens follow an input, where all inputs have one length."""
+    """Return the number of filler tokens after an input, if all inputs have one length."""
     width = codec.input_length
     return 0 if width is None else codec.prompt(codec.alphabet[:1] * width).tokens.count(PAD)
 
 
-def _thought(chain: Source | None) -> str | None:
-    """How long the chains of thought of a program that counts are."""
+def _chain_of_thought(chain: Source | None) -> str | None:
+    """Describe the length of the chains of thought of a C-RASP program."""
     from softmachine.languages.crasp import Program
     from softmachine.studies.measure.thoughts import growth, thoughts
 
     if not isinstance(chain, Program):
         return None
-    found = list(thoughts(chain, SHORT_INPUTS, samples=FEW, max_tokens=MOST_TOKENS))
+    found = list(thoughts(chain, SHORT_INPUTS, samples=MAX_SAMPLES, max_tokens=MAX_TOKENS))
     longest = [each for each in found if each.most is not None]
     if not longest:
-        return f"no run on short inputs ends within {MOST_TOKENS:,} tokens"
+        return f"no run on short inputs ends within {MAX_TOKENS:,} tokens"
     fit = growth(found)
-    most = f"at most {longest[-1].most:,} tokens on inputs of length {longest[-1].length} that were tried"
+    most = f"at most {longest[-1].most:,} tokens on the inputs of length {longest[-1].length} tried"
     return f"{most}; {fit}" if fit else most
 
 
@@ -180,8 +180,8 @@ def _answer(model: Model) -> dict[str, object]:
     weights = model.weights
     return {
         "name": weights.name,
-        "construction": model.theorem.name,
-        "theorem": model.theorem.statement,
+        "theorem": model.theorem.name,
+        "statement": model.theorem.statement,
         "layers": len(weights.layers),
         "heads": len(weights.heads),
         "width": weights.width,
@@ -193,14 +193,14 @@ def _answer(model: Model) -> dict[str, object]:
         "position_features": [feature.name for feature in weights.features],
         **{f"position_features_{label.replace(' ', '_')}": names for label, names in _encoding(model).items()},
         "tokens_per_step": _tokens_per_step(model.codec),
-        "chain_of_thought": _thought(model.codec.chain),
+        "chain_of_thought": _chain_of_thought(model.codec.chain),
         "coordinates": list(weights.coordinates),
         **noted(model.notes),
     }
 
 
 def _code(transformer: Transformer) -> Emitted | Interpreted | str:
-    """What the fast engine runs; or why it leaves the model to the dense one."""
+    """Return the code of the fast engine, or the reason why it does not support the model."""
     from softmachine.engines.fast import Declined, FastEngine
 
     try:
@@ -209,8 +209,8 @@ def _code(transformer: Transformer) -> Emitted | Interpreted | str:
         return str(reason)
 
 
-def _served(transformer: Transformer) -> dict[str, object]:
-    """How the fast engine serves each head."""
+def _head_plans(transformer: Transformer) -> dict[str, object]:
+    """Describe how the fast engine evaluates each head, as JSON data."""
     code = _code(transformer)
     if isinstance(code, str):
         return {"declined": code}
@@ -223,7 +223,7 @@ def _show_fast(transformer: Transformer, output: Output) -> None:
     code = _code(transformer)
     output.say("\nThe fast engine")
     if isinstance(code, str):
-        output.say(f"  leaves this model to the dense engine: {code}")
+        output.say(f"  does not support this model, which the dense engine runs: {code}")
         return
     for layer, head, index, why in code.explanation():
         output.say(f"  {layer:<9} {printable(head)}: {index}")
@@ -234,7 +234,7 @@ def _show_fast(transformer: Transformer, output: Output) -> None:
 
 
 def _costs(model: Model) -> RenderableType:
-    """What the model is made of, as a table."""
+    """Tabulate the theorem, parts and costs of a model."""
     from rich.table import Table
     from rich.text import Text
 
@@ -267,7 +267,7 @@ def _rows(model: Model) -> Iterator[tuple[str, str]]:
     per_step = _tokens_per_step(model.codec)
     if per_step is not None:
         yield "tokens per step", str(per_step)
-    thought = _thought(model.codec.chain)
+    thought = _chain_of_thought(model.codec.chain)
     if thought is not None:
         yield "chain of thought", thought
     if model.notes:
@@ -275,7 +275,7 @@ def _rows(model: Model) -> Iterator[tuple[str, str]]:
 
 
 def _encoding(model: Model) -> dict[str, list[str]]:
-    """Which position features the paper has, by its own names, and which are ours; nothing if nobody says so."""
+    """Divide the position features into those of the paper, by its names, and ours; {} if no names are defined."""
     name_of = model.theorem.encoding
     if name_of is None or not model.weights.features:
         return {}
@@ -290,15 +290,15 @@ def _tokens_per_step(codec: Codec[Source]) -> int | None:
     return codec.token_limit(2) - codec.token_limit(1) if isinstance(codec, DecoderCodec) else None
 
 
-def _fitted(board: str, width: int) -> str:
-    """The board in so many columns: what a line adds moves to the next one where it does not fit."""
+def _wrap_diagram(board: str, width: int) -> str:
+    """Wrap the diagram to a number of columns; the output of a layer moves to a continuation line."""
     lines: list[str] = []
     for line in board.split("\n"):
-        what, _, result = line.partition(" → ")
+        label, _, result = line.partition(" → ")
         if len(line) <= width:
             lines.append(line)
         else:
-            lines += wrap(what.rstrip(" ."), width, subsequent_indent=INDENT)
+            lines += wrap(label.rstrip(" ."), width, subsequent_indent=INDENT)
             lines += (
                 wrap(f"→ {result}", width, initial_indent=INDENT, subsequent_indent=f"{INDENT}  ") if result else []
             )

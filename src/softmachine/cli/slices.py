@@ -1,4 +1,4 @@
-"""``softmachine slices``: the Myhill–Nerode classes of a language, length by length."""
+"""``softmachine slices``: count the Myhill–Nerode classes of a language, by length."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import typer
 
 from softmachine.cli import options
 from softmachine.cli.models import noted, say_notes
-from softmachine.cli.options import file
+from softmachine.cli.options import file, switch, value
 from softmachine.cli.output import Output
 from softmachine.support.errors import Remedy, SoftmachineError, UsageError
 
@@ -29,16 +29,18 @@ EXAMPLES = """[dim]Examples:[/]
 
 
 UpTo = Annotated[
-    int, typer.Option("--up-to", metavar="N", min=1, help="The largest length; all words of each length are tried.")
+    int, value("N", "Maximum length; all words of each length are enumerated.", "--up-to", least=1, default=True)
 ]
-MaxSteps = Annotated[
-    int, typer.Option("--max-steps", metavar="N", min=1, help="How many steps a run on a word may take.")
-]
-Plot = Annotated[Path | None, file("Draw the classes against the length (PNG or SVG).")]
+MaxSteps = Annotated[int, value("N", "Maximum number of steps of a run.", "--max-steps", least=1, default=True)]
+Plot = Annotated[Path | None, file("Plot the number of classes by length (PNG or SVG).")]
 Automata = Annotated[
-    bool, typer.Option("--automata", help="Of a C-RASP program, build the automata of Lemma 4.2 and compare them.")
+    bool,
+    switch(
+        "Of a C-RASP program: build the automata of Lemma 4.2 of [i]Softmax Transformers are Turing-Complete[/], and "
+        "compare them.",
+        "--automata",
+    ),
 ]
-
 Formulas = Annotated[
     int | None,
     typer.Option(
@@ -46,16 +48,16 @@ Formulas = Annotated[
         metavar="SIZE",
         min=1,
         max=6,
-        help="Try all temporal formulas up to this size in place of it: which words of length N do none of them tell "
-        "from the language? Evidence that it has no formula, no proof.",
+        help="Instead, enumerate all temporal formulas up to this size, and show a word of length N that none of them "
+        "distinguishes from the language: evidence, not a proof, that it has no formula.",
     ),
 ]
 Volumes = Annotated[
     bool,
-    typer.Option(
+    switch(
+        "Instead, find the least precision of fixed point, and so the volume, in which the model is correct on all "
+        "words of each length.",
         "--volume",
-        help="In place of it: the least fixed point, and so the volume, in which the model is right on all words of "
-        "each length.",
     ),
 ]
 
@@ -76,9 +78,9 @@ def command(
     journal: options.JournalFile = None,
     output: Output,
 ) -> None:
-    """Count the states that an automaton needs for the words of one length, and see how the number grows.
+    """Count the states an automaton needs for each length of words.
 
-    What C-RASP recognises, with or without chain of thought, has polynomially many (without relative counts).
+    Languages of C-RASP, with or without chain of thought, have polynomially many (without relative counts).
     """
     from softmachine import api
     from softmachine.cli.progress import bar
@@ -95,9 +97,9 @@ def command(
         language = api.extended(language, alphabet)
     if formulas is not None or volume:
         if formulas is not None:
-            _search(language, up_to, formulas, max_steps, output)
+            _print_formula_search(language, up_to, formulas, max_steps, output)
         else:
-            _volumes(item if isinstance(item, Model) else api.compile(language), up_to, output)
+            _print_volumes(item if isinstance(item, Model) else api.compile(language), up_to, output)
         say_notes(notes, output)
         return
     crew, found = crew_of(workers, cluster), list[Slice]()
@@ -108,7 +110,7 @@ def command(
             advance(1)
     if plot is not None:
         draw_slices(language.name, found, plot)
-    built = _automata(language, found) if automata else {}
+    built = _automaton_sizes(language, found) if automata else {}
     if output.as_json:
         drawn = {} if plot is None else {"plot": str(plot)}
         states = {"automata": [{"length": n, "states": size} for n, size in built.items()]} if automata else {}
@@ -119,28 +121,28 @@ def command(
     output.say(table(found))
     output.say(describe(found))
     if built:
-        _tell_automata(built, output)
+        _print_automata(built, output)
     if plot is not None and not output.quiet:
         output.say(f"plot written to {plot}")
     say_notes(notes, output)
 
 
 def _require_alone(options: dict[str, object]) -> None:
-    """See that with --formulas or --volume, which stand in place of classes, nothing is asked for that is about these.
+    """Require that --formulas and --volume, which replace the classes, come without the options of these.
 
     Raises:
-        UsageError: If something is.
+        UsageError: If an option is given that does not apply.
     """
     given = [name for name, value in options.items() if value]
     if {"formulas", "volume"} & set(given) and len(given) > 1:
         raise UsageError(
-            f"--{given[0]} is in place of the classes, so that --{given[1]} cannot be combined with it",
+            f"--{given[0]} cannot be combined with --{given[1]}",
             hint=Remedy(f"leave out --{given[1]}", **{given[1]: False if options[given[1]] is True else None}),
         )
 
 
-def _search(language: Source, length: int, largest: int, max_steps: int, output: Output) -> None:
-    """Say which words small formulas do not tell from the language."""
+def _print_formula_search(language: Source, length: int, largest: int, max_steps: int, output: Output) -> None:
+    """Print the words that small formulas do not distinguish from the language."""
     from softmachine.languages.deciding import decider
     from softmachine.languages.source import spelled
     from softmachine.studies.measure.formulas import EVIDENCE, pairs_of, told_apart
@@ -149,7 +151,7 @@ def _search(language: Source, length: int, largest: int, max_steps: int, output:
     words = f"{len(inside)} words of length {length} that are in the language, {len(outside)} that are not"
     if not output.quiet and not output.as_json:
         output.say(f"{language}\n\n{words}")
-        output.say(f"{'size':>4}  {'formulas':>8}  {'hold on all':>11}  {'not told apart':>14}")
+        output.say(f"{'size':>4}  {'formulas':>8}  {'hold on all':>11}  {'indistinct':>14}")
     rows = []
     for each in told_apart(inside, outside, language.alphabet, largest):
         rows.append(each)
@@ -162,13 +164,15 @@ def _search(language: Source, length: int, largest: int, max_steps: int, output:
         sizes = [{"size": each.size, "formulas": each.formulas, "left": each.left} for each in rows]
         output.answer({"name": language.name, **counts, "sizes": sizes, "example": example})
     elif example is None:
-        output.say(f"formulas of size {last.size} tell all of these words from the language; {EVIDENCE}")
+        output.say(f"formulas of size {last.size} distinguish all of these words from the language; {EVIDENCE}")
     else:
-        output.say(f"no conjunction of formulas up to size {last.size} tells {example} from the language; {EVIDENCE}")
+        output.say(
+            f"no conjunction of formulas of size {last.size} distinguishes {example} from the language; {EVIDENCE}"
+        )
 
 
-def _volumes(model: Model, up_to: int, output: Output) -> None:
-    """Say in which fixed point a model is right, length by length."""
+def _print_volumes(model: Model, up_to: int, output: Output) -> None:
+    """Print the least fixed-point precision in which a model is correct, by length."""
     from softmachine.engines.check import check_words
     from softmachine.studies.measure.volume import EVIDENCE, MOST_BITS, volumes
     from softmachine.support.errors import PrecisionError
@@ -176,7 +180,7 @@ def _volumes(model: Model, up_to: int, output: Output) -> None:
     def right(length: int, bits: int) -> bool:
         try:
             return check_words(model, model.codec.words(length), arithmetic=f"fixed:{bits}").holds
-        except PrecisionError:  # some weight is not in F_b
+        except PrecisionError:  # a weight is not in F_b
             return False
 
     rows = []
@@ -194,39 +198,41 @@ def _volumes(model: Model, up_to: int, output: Output) -> None:
         output.say(EVIDENCE)
 
 
-def _automata(language: Source, found: list[Slice]) -> dict[int, int]:
-    """For each length how many states the automaton of a program for the words up to it has (Lemma 4.2).
+def _automaton_sizes(language: Source, found: list[Slice]) -> dict[int, int]:
+    """Return the number of states of a program's automaton for each length.
+
+    The automaton is that of Lemma 4.2 of "Softmax Transformers are Turing-Complete".
 
     Raises:
-        UsageError: If the source is no C-RASP program.
-        SoftmachineError: If an automaton is not that of the language.
+        UsageError: If the source is not a C-RASP program.
+        SoftmachineError: If an automaton does not recognise the language.
     """
     from softmachine.languages.crasp import Program
     from softmachine.studies.measure.automata import automaton
 
     if not isinstance(language, Program):
         raise UsageError(
-            f"{language.name!r} is no C-RASP program, whose counts are the states",
+            f"--automata requires a C-RASP program, and {language.name!r} is not one",
             hint=Remedy("leave out --automata", automata=False),
         )
     states = {}
     for each in found:
         built = automaton(language, each.length)
         if built.classes(each.length) != each.classes:
-            raise SoftmachineError(f"the automaton of {language.name!r} for length {each.length} is not the language's")
+            raise SoftmachineError(f"the automaton of {language.name!r} for length {each.length} is wrong")
         states[each.length] = built.size
     return states
 
 
-def _tell_automata(built: dict[int, int], output: Output) -> None:
+def _print_automata(built: dict[int, int], output: Output) -> None:
     from softmachine.studies.measure.fitting import fitted
 
     formula = fitted(built)
-    output.say(f"\n{'length':>6}  states of the automaton that the program's counts are")
+    output.say(f"\n{'length':>6}  states of the automaton whose states are the program's counts")
     for length, states in built.items():
         output.say(f"{length:>6}  {states:>9,}")
     grows = f"{formula} states: polynomially many" if formula else "no simple formula"
-    output.say(f"{grows}; made smaller, they are the classes above", style="green")
+    output.say(f"{grows}; minimised, they are the classes above", style="green")
 
 
 def _answer(name: str, found: list[Slice], grown: Fit | None) -> dict[str, object]:

@@ -1,4 +1,4 @@
-"""The run of a Turing machine on a screen: the last configurations, one below the other, cells in columns."""
+"""Live view of a Turing machine: the last configurations, one per line, with cells in columns."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from softmachine.cli.output import printable
 from softmachine.languages.turing import Action, Configuration, Contents, Tape, TuringMachine
 from softmachine.support.token_array import Codes
 
-WIDEST_NAME = 16
-"""Longer names of states and symbols are cut."""
-ROOM = 6
-"""So many cells to the left of what has been reached are in view, if they fit."""
-MANY = 1000
-"""More tokens than this are followed in one go."""
+MAX_NAME = 16
+"""Maximum characters of names of states and symbols; longer ones are cut."""
+LEFT_MARGIN = 6
+"""Cells shown to the left of those visited, if they fit."""
+MIN_LEAP = 1000
+"""More tokens than this are applied in one call."""
 HEAD, BLANK, LABEL = "bold reverse", "dim", "dim"
 
 
 @runtime_checkable
 class TapeCodec(Protocol):
-    """The codec of a model whose tokens are what a Turing machine does."""
+    """A codec whose tokens are actions of a Turing machine."""
 
     @property
     def machine(self) -> TuringMachine:
@@ -33,48 +33,48 @@ class TapeCodec(Protocol):
 
     @property
     def meanings(self) -> Mapping[str, object]:
-        """What tokens mean."""
+        """The meanings of tokens."""
 
     @property
     def announces(self) -> bool:
-        """Whether a run's first token only says where it starts."""
+        """Whether the first token of a run is the initial configuration, not an action."""
 
 
 @dataclass(frozen=True, slots=True)
-class _Before:
-    """What a step changed: the state, the heads and the symbols under them as they were before."""
+class _StepUndo:
+    """The state, heads and symbols under them before a step, to undo it."""
 
     state: str
     heads: tuple[int, ...]
     symbols: tuple[str, ...]
 
 
-class _Camera:
-    """The stretch of a tape that is in view. It stands still until the head leaves it, so that columns stay columns."""
+class _TapeWindow:
+    """The visible window of a tape. It moves only when the head leaves it, which keeps columns aligned."""
 
     def __init__(self, *, left_end: bool) -> None:
         self.left_end = left_end
         self.left: int | None = None
 
     def aim(self, head: int, reach: tuple[int, int], cells: int) -> int:
-        """The first of so many cells in view: all that the run has reached, if it fits, else those around the head."""
+        """Return the first of ``cells`` visible cells: all visited ones, if they fit, else those around the head."""
         low, high = reach
         free = cells - (high + 1 - low)
         first, last = reach if free >= 0 else (head, head)
         if self.left is None or not self.left <= first <= last < self.left + cells:
-            self.left = low - min(free // 2, ROOM) if free >= 0 else head - cells // 2
+            self.left = low - min(free // 2, LEFT_MARGIN) if free >= 0 else head - cells // 2
         if self.left_end:
             self.left = max(self.left, 0)
         return self.left
 
 
 class TapeView:
-    """All tapes of a machine, followed token by token.
+    """All tapes of a machine, updated token by token.
 
     Args:
-        codec: What the tokens mean.
+        codec: The codec.
         word: The input.
-        remember: How many steps of the past to keep.
+        remember: Number of past steps to keep.
     """
 
     def __init__(self, codec: TapeCodec, word: str | Sequence[str], remember: int) -> None:
@@ -84,21 +84,21 @@ class TapeView:
         self.meanings: Mapping[str, object] = codec.meanings
         self.tapes = range(machine.tapes)
         self.configuration = Configuration.initial(machine, symbols)
-        self._past: deque[_Before] = deque(maxlen=remember)
+        self._past: deque[_StepUndo] = deque(maxlen=remember)
         self._begun = not codec.announces
         self._reach = [(0, max(len(symbols) - 1, 0) if k == 0 else 0) for k in self.tapes]
-        self._cameras = [_Camera(left_end=machine.tape is not Tape.TWO_WAY) for _ in self.tapes]
-        self._symbol_width = min(max(cell_len(_shown(symbol)) for symbol in machine.symbols), WIDEST_NAME)
-        self._state_width = min(max(cell_len(printable(state)) for state in machine.states), WIDEST_NAME)
+        self._cameras = [_TapeWindow(left_end=machine.tape is not Tape.TWO_WAY) for _ in self.tapes]
+        self._symbol_width = min(max(cell_len(_shown(symbol)) for symbol in machine.symbols), MAX_NAME)
+        self._state_width = min(max(cell_len(printable(state)) for state in machine.states), MAX_NAME)
 
     def follow(self, token: str) -> bool:
-        """Apply what a token says, if it is an action. In chapter 8 the first one only begins the run."""
+        """Apply a token; return whether it is an action. If the codec ``announces``, the first action has no effect."""
         action = self.meanings[token]
         if not isinstance(action, Action):
             return False
         if self._begun:
             now = self.configuration
-            self._past.append(_Before(now.state, tuple(now.heads), now.read()))
+            self._past.append(_StepUndo(now.state, tuple(now.heads), now.read()))
             now.apply(action)
             self._reach = [
                 (min(low, head), max(high, head)) for (low, high), head in zip(self._reach, now.heads, strict=True)
@@ -107,16 +107,16 @@ class TapeView:
         return True
 
     def follow_all(self, tokens: Sequence[str]) -> None:
-        """Apply what many tokens say; the last ones so that they can be shown step by step."""
+        """Apply many tokens; the last ones one by one, so that they can be shown as steps."""
         quick = len(tokens) - (self._past.maxlen or 0) - 1
-        if isinstance(tokens, Codes) and quick > MANY and self._begun:
+        if isinstance(tokens, Codes) and quick > MIN_LEAP and self._begun:
             self._leap(tokens[:quick])
             tokens = tokens[quick:]
         for token in tokens:
             self.follow(token)
 
     def _leap(self, tokens: Codes[str]) -> None:
-        """Apply many actions in one go; other tokens change nothing."""
+        """Apply many actions in one call; other tokens have no effect."""
         from softmachine.languages.turing.compiled import replay
 
         actions = tokens.chosen(lambda name: found if isinstance(found := self.meanings[name], Action) else None)
@@ -129,7 +129,7 @@ class TapeView:
             self._reach[k] = (min(low, *written), max(high, *written))
 
     def rows(self, width: int, height: int) -> Sequence[Text]:
-        """The last configurations, the latest one at the bottom, with one line a tape."""
+        """Return the last configurations, the latest at the bottom, with one line per tape."""
         cells = self._cells(width - self._label_width)
         lefts = [self._aim(k, cells) for k in self.tapes]
         found: list[list[Text]] = []
@@ -137,19 +137,19 @@ class TapeView:
             if (len(found) + 1) * len(self.tapes) > max(height, len(self.tapes)):
                 break
             label = self._label(step, state)
-            lines = [self._stretch(k, views[k], lefts[k], heads[k]) for k in self.tapes]
+            lines = [self._format_cells(k, views[k], lefts[k], heads[k]) for k in self.tapes]
             found.append([Text.assemble(label if k == 0 else " " * len(label), lines[k]) for k in self.tapes])
         return [line for lines in reversed(found) for line in lines]
 
     def line(self, width: int) -> Text:
-        """The latest configuration, its tapes side by side."""
+        """Return the latest configuration, with its tapes side by side."""
         cells = self._cells((width - self._label_width) // len(self.tapes))
         now = self.configuration
         text = self._label(now.steps, now.state)
         for k in self.tapes:
             left = self._aim(k, cells)
             view = [now.cells[k].get(cell, now.blank) for cell in range(left, left + cells)]
-            text.append("" if k == 0 else "│").append_text(self._stretch(k, view, left, now.heads[k]))
+            text.append("" if k == 0 else "│").append_text(self._format_cells(k, view, left, now.heads[k]))
         text.rstrip()
         return text
 
@@ -158,7 +158,7 @@ class TapeView:
         return 8 + self._state_width + 1
 
     def _cells(self, width: int) -> int:
-        """How many cells fit, with a mark for what does not at each side."""
+        """Return the number of cells that fit, with an ellipsis on each side."""
         return max((width - 3) // (self._symbol_width + 2), 1)
 
     def _aim(self, tape: int, cells: int) -> int:
@@ -168,7 +168,7 @@ class TapeView:
         return Text.assemble((f"{step:>6}  ", LABEL), _cut(printable(state), self._state_width), " ")
 
     def _backwards(self, lefts: list[int], cells: int) -> Iterator[tuple[int, str, Sequence[int], list[list[str]]]]:
-        """The configurations from the latest one back, by undoing what each step did: what is in view of them."""
+        """Yield the visible part of each configuration from the latest back, by undoing each step."""
         now = self.configuration
         views = [[now.cells[k].get(cell, now.blank) for cell in range(lefts[k], lefts[k] + cells)] for k in self.tapes]
         yield now.steps, now.state, now.heads, views
@@ -179,8 +179,8 @@ class TapeView:
                     views[k][index] = before.symbols[k]
             yield now.steps - back, before.state, before.heads, views
 
-    def _stretch(self, tape: int, view: list[str], left: int, head: int) -> Text:
-        """The cells in view that the run has reached, the one under the head in brackets."""
+    def _format_cells(self, tape: int, view: list[str], left: int, head: int) -> Text:
+        """Format the visited cells in view, with the one under the head in brackets."""
         low, high = self._reach[tape]
         text = Text.assemble(("…" if low < left else " ", LABEL))
         for cell, symbol in enumerate(view, left):
@@ -195,7 +195,7 @@ class TapeView:
 
 
 def _cut(name: str, width: int) -> str:
-    """A name in exactly so many columns."""
+    """Pad or cut a name to a number of columns."""
     return set_cell_size(name, width - 1) + "…" if cell_len(name) > width else set_cell_size(name, width)
 
 

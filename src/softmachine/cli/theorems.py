@@ -1,4 +1,4 @@
-"""``softmachine theorems``: all theorems that can be run, ours and other people's; or one of them in full."""
+"""``softmachine theorems``: list all theorems, bundled ones and plug-ins, or show one."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from softmachine.cli.names import theorem_names
 from softmachine.cli.options import switch
 from softmachine.cli.output import Output
 from softmachine.support.errors import UsageError
+from softmachine.support.text import did_you_mean
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -23,10 +24,9 @@ EXAMPLES = """[dim]Examples:[/]
   softmachine theorems --table"""
 
 INDENT = 4
-WIDEST = 100
-NARROWEST = 80
-"""A table is not squeezed into fewer columns."""
-UNSAID = "–"
+MAX_WIDTH = 100
+MIN_TABLE_WIDTH = 80
+UNKNOWN = "–"
 
 
 def command(
@@ -36,26 +36,24 @@ def command(
             metavar="NAME",
             show_default=False,
             autocompletion=theorem_names,
-            help="One theorem, to see its statement and its steps.",
+            help="A theorem to show with its statement and steps.",
         ),
     ] = None,
     *,
     table: Annotated[
         bool,
-        switch(
-            "Only under which conditions softmax does it: the scale of scores, and the position encoding.", "--table"
-        ),
+        switch("Show only the conditions of softmax: the scale of scores, and the position encoding.", "--table"),
     ] = False,
     output: Output,
 ) -> None:
-    """List all theorems: source language, paper and number, attention, needs and cost; or one of them in full."""
+    """List all theorems with paper, needs and cost, or show one."""
     from softmachine.theorems import all_theorems
 
     chosen = all_theorems() if name is None else (_find(name),)
     if output.as_json:
         output.answer({"theorems": [_answer(theorem, whole=name is not None) for theorem in chosen]})
     elif table:
-        output.out.width = max(output.width, NARROWEST)
+        output.out.width = max(output.width, MIN_TABLE_WIDTH)
         output.out.print(_table(chosen))
     elif output.quiet:
         output.say("\n".join(theorem.name for theorem in chosen))
@@ -66,15 +64,13 @@ def command(
 
 
 def _find(name: str) -> Theorem:
-    from difflib import get_close_matches
-
-    from softmachine.theorems import all_theorems, theorem_named
+    from softmachine.theorems import FORMER_NAMES, all_theorems, theorem_named
 
     theorem = theorem_named(name)
     if theorem is None:
-        close = get_close_matches(name, [item.name for item in all_theorems()])
-        hint = f"did you mean {' or '.join(close)}?" if close else "`softmachine theorems` lists them"
-        raise UsageError(f"there is no theorem {name!r}", hint=hint)
+        known = [item.name for item in all_theorems()]
+        hint = did_you_mean(name, known, "`softmachine theorems` lists all theorems", FORMER_NAMES)
+        raise UsageError(f"unknown theorem {name!r}", hint=hint)
     return theorem
 
 
@@ -95,7 +91,7 @@ def _answer(theorem: Theorem, *, whole: bool) -> dict[str, object]:
 
 
 def _conditions(theorem: Theorem) -> dict[str, str | None]:
-    """By what scores are multiplied (None: there is no softmax), and the position encoding (None: nobody said it)."""
+    """Return the scale of scores (None without softmax), and the position encoding (None if not stated)."""
     from softmachine.theorems import Needs
 
     needs = theorem.needs if isinstance(theorem.needs, Needs) else Needs("")
@@ -103,7 +99,7 @@ def _conditions(theorem: Theorem) -> dict[str, str | None]:
 
 
 def _table(theorems: tuple[Theorem, ...]) -> Table:
-    """A row for each theorem, as in Figure 1 of "Simulating Hard Attention Using Soft Attention"."""
+    """Tabulate the conditions of theorems, as in Figure 1 of "Simulating Hard Attention Using Soft Attention"."""
     from rich import box
     from rich.table import Table
 
@@ -113,13 +109,13 @@ def _table(theorems: tuple[Theorem, ...]) -> Table:
     table.add_column("position encoding")
     for theorem in theorems:
         found = _conditions(theorem)
-        none = UNSAID if "soft" in theorem.attentions else "hard attention"
+        none = UNKNOWN if "soft" in theorem.attentions else "hard attention"
         table.add_row(theorem.name, found["scale"] or none, found["positions"] or str(theorem.needs))
     return table
 
 
-def _facts(theorem: Theorem, output: Output) -> None:
-    """Paper, attention, needs and cost, below one another."""
+def _print_facts(theorem: Theorem, output: Output) -> None:
+    """Print paper, attention, needs and cost."""
     facts = {
         "paper": theorem.reference,
         "attention": " or ".join(theorem.attentions),
@@ -129,12 +125,12 @@ def _facts(theorem: Theorem, output: Output) -> None:
     }
     for label, text in facts.items():
         if text:
-            _say(f"{label:<11}{text}", output, INDENT + 11)
+            _print_paragraph(f"{label:<11}{text}", output, INDENT + 11)
 
 
-def _say(text: str, output: Output, indent: int) -> None:
-    """A paragraph; what does not fit in a line goes on further to the right."""
-    lines = wrap(text, min(output.width, WIDEST), initial_indent=" " * INDENT, subsequent_indent=" " * indent)
+def _print_paragraph(text: str, output: Output, indent: int) -> None:
+    """Print a paragraph with indented continuation lines."""
+    lines = wrap(text, min(output.width, MAX_WIDTH), initial_indent=" " * INDENT, subsequent_indent=" " * indent)
     output.say("\n".join(lines))
 
 
@@ -145,18 +141,18 @@ def _show_all(theorems: tuple[Theorem, ...], output: Output) -> None:
             output.say(f"{'' if language is None else chr(10)}{theorem.language}", style="bold")
             language = theorem.language
         output.say(f"  {theorem.name}")
-        _facts(theorem, output)
+        _print_facts(theorem, output)
 
 
 def _show_whole(theorem: Theorem, output: Output) -> None:
     output.say(f"{theorem.name}: {theorem.statement}\n", style="bold")
-    _facts(theorem, output)
+    _print_facts(theorem, output)
     if theorem.steps:
         output.say("\nSteps")
         for number, step in enumerate(theorem.steps, 1):
-            _say(f"{number}. {step}", output, INDENT + 3)
+            _print_paragraph(f"{number}. {step}", output, INDENT + 3)
     if theorem.guide:
-        output.say("\nAt one token of a run")
+        output.say("\nOne token of a run")
         for each in theorem.guide:
-            _say(f"{each.title}{'' if each.title.endswith('?') else ':'} {each.text}", output, INDENT + 3)
+            _print_paragraph(f"{each.title}{'' if each.title.endswith('?') else ':'} {each.text}", output, INDENT + 3)
     output.say(f"\n{theorem.text}")

@@ -1,4 +1,4 @@
-"""What ``learn`` and ``experiments`` share: runs of training, with a bar while they are made."""
+"""Shared by ``learn`` and ``experiments``: training runs with a progress bar."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ if TYPE_CHECKING:
 
 Runs = Annotated[
     Path | None,
-    value("DIR", "Keep runs: a JSON and weights each; what was interrupted goes on from there.", "--output", "-o"),
+    value("DIR", "Save the record and weights of each run; an interrupted sweep resumes.", "--output", "-o"),
 ]
 
 
 def trained(
     settings: list[Setting], folder: Path | None, workers: int | None, cluster: str | None, output: Output
 ) -> list[Record]:
-    """The records of all runs, with a bar while they are made; what is wrong is said before any training."""
+    """Train all runs with a progress bar, and return their records; the data are validated first."""
     from softmachine.cli.progress import bar, working
     from softmachine.studies.learn.effort import allow_training
     from softmachine.studies.learn.sweep import sweep
@@ -32,7 +32,7 @@ def trained(
     from softmachine.support.parallel import crew_of
 
     crew = crew_of(1 if len(settings) == 1 and cluster is None else workers, cluster)
-    with working("looking for words", output):
+    with working("sampling words", output):
         require_data(settings)
         allow_training(settings, folder, crew.size if crew else 1)
     found: list[Record] = []
@@ -44,13 +44,13 @@ def trained(
             return found
     with steps_of(settings, output) as show:
         for record in sweep(settings, folder, watch=lambda progress: show(progress, len(found))):
-            found.append(record)  # noqa: PERF402 - how many there are is shown
+            found.append(record)  # noqa: PERF402 - its length is displayed
     return found
 
 
 @contextmanager
 def steps_of(settings: list[Setting], output: Output) -> Iterator[Callable[[Progress, int], None]]:
-    """A bar of steps, with loss and accuracy; the returned function is shown the progress of a run and its number."""
+    """Show a bar of steps with loss and accuracy; yields a function that updates it for a run and its number."""
     if not output.progress:
         yield lambda _progress, _number: None
         return
@@ -64,7 +64,7 @@ def steps_of(settings: list[Setting], output: Output) -> Iterator[Callable[[Prog
         def show(progress: Progress, number: int) -> None:
             seen = f": loss {progress.losses[-1][1]:.3f}, {progress.losses[-1][2]:.0%} exact" if progress.losses else ""
             before = sum(each.schedule.steps for each in settings[:number])
-            said = f"run {number + 1} of {len(settings)}{seen}"
-            bars.update(task, description=said, completed=before + progress.step)
+            title = f"run {number + 1} of {len(settings)}{seen}"
+            bars.update(task, description=title, completed=before + progress.step)
 
         yield show

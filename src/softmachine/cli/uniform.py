@@ -1,4 +1,4 @@
-"""``softmachine uniform``: machines that print a family of transformers, and how much space they use."""
+"""``softmachine uniform``: Turing machines that print a family of transformers, and their work space."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from softmachine.cli.options import Status
+from softmachine.cli.options import Status, switch, value
 from softmachine.cli.output import Output
 
 if TYPE_CHECKING:
@@ -22,14 +22,12 @@ EXAMPLES = """[dim]Examples:[/]
 Family = Annotated[
     str | None,
     typer.Argument(
-        metavar="[FAMILY]",
-        help="A family of transformers, or a source that is a family of circuits; without one, all are listed.",
+        metavar="FAMILY",
+        help="A family of transformers, or a source that is a family of circuits. Default: list all families.",
     ),
 ]
-UpTo = Annotated[int | None, typer.Option("--up-to", metavar="N", min=2, help="The largest n.")]
-ShowProgram = Annotated[
-    bool, typer.Option("--program", help="Print the programs of the machines, and do not run them.")
-]
+UpTo = Annotated[int | None, value("N", "The largest n.", "--up-to", least=2)]
+ShowProgram = Annotated[bool, switch("Print the programs of the machines instead of running them.", "--program")]
 
 
 def command(
@@ -39,11 +37,14 @@ def command(
     program: ShowProgram = False,
     output: Output,
 ) -> int:
-    """Print a family n ↦ T_n of transformers by Turing machines, and measure the cells of their work tapes.
+    """Print a family of transformers by Turing machines; measure space.
 
-    One machine prints the weights from 1ⁿ, one the position features from 1ⁿ and i (Definition A.5), and one decides
-    which gates are wired; of a source that is a family, one prints its circuits. What they print is compared with what
-    `compile` makes, or the circuit is. Exit status 0: it is the same, 1: it is not.
+    The family is n ↦ T_n. One machine prints the weights from 1ⁿ, one the position features from 1ⁿ and i (Definition
+    A.5 of Svete et al. 2026), and one decides which gates are connected; for a source that is a family, one prints its
+    circuits. The output is compared with that of `compile`, or with the circuit, and the cells of the work tapes are
+    counted.
+
+    Exit status: 0 the outputs are equal; 1 they differ.
     """
     from softmachine.cli.progress import bar
     from softmachine.studies.uniformity import FAMILIES, measured
@@ -51,7 +52,7 @@ def command(
     if family is None:
         _list(FAMILIES, output)
         return Status.DONE
-    chosen = _chosen(family)
+    chosen = _find_family(family)
     if program:
         _programs(chosen, output)
         return Status.DONE
@@ -65,7 +66,7 @@ def command(
     if output.as_json:
         output.answer(_answer(chosen, found))
     else:
-        _tell(chosen, found, output)
+        _print_measurements(chosen, found, output)
         for difference in wrong:
             output.say(f"  {difference}", style="red")
     return Status.FAILS if wrong else Status.DONE
@@ -80,8 +81,8 @@ def _list(families: tuple[UniformFamily, ...], output: Output) -> None:
         output.say(f"{each.name.ljust(wide)}  {each.statement} ({each.theorem})")
 
 
-def _chosen(name: str) -> UniformFamily | WrittenFamily:
-    """The family of a name, or that which a source is."""
+def _find_family(name: str) -> UniformFamily | WrittenFamily:
+    """Return the family of this name, or that of a source."""
     from softmachine import api
     from softmachine.languages.family import Family
     from softmachine.studies.uniformity import FAMILIES, WrittenFamily, family_named
@@ -92,7 +93,7 @@ def _chosen(name: str) -> UniformFamily | WrittenFamily:
     try:
         source = api.load(name)
     except SoftmachineError:
-        return family_named(name)  # which says what there is
+        return family_named(name)  # raises an error that lists all names
     return WrittenFamily(source) if isinstance(source, Family) else family_named(name)
 
 
@@ -113,7 +114,7 @@ def _programs(family: UniformFamily | WrittenFamily, output: Output) -> None:
     output.say("\n".join(sources.values()).rstrip("\n"))
 
 
-def _tell(family: UniformFamily | WrittenFamily, found: list[Measured], output: Output) -> None:
+def _print_measurements(family: UniformFamily | WrittenFamily, found: list[Measured], output: Output) -> None:
     from softmachine.studies.uniformity import per_doubling
 
     names = list(found[0].uses)
@@ -131,11 +132,11 @@ def _tell(family: UniformFamily | WrittenFamily, found: list[Measured], output: 
     output.columns(rows)
     growth = [f"{name} {more}" for name in names if (more := per_doubling(found, name)) is not None]
     if growth:
-        output.say(f"\ncells that a doubling of n adds at most: {', '.join(growth)} (O(log n) is a constant at each)")
+        output.say(f"\nmaximum cells added by doubling n: {', '.join(growth)} (constant if the space is O(log n))")
     if not any(each.differences for each in found):
         runs = sum(use.runs for each in found for use in each.uses.values())
-        what = "what the circuits are" if names == ["circuit"] else "what compile makes"
-        output.say(f"all that was printed, in {runs:,} runs, is {what}", style="green")
+        reference = "the circuits" if names == ["circuit"] else "the output of compile"
+        output.say(f"the output of all {runs:,} runs equals {reference}", style="green")
 
 
 def _answer(family: UniformFamily | WrittenFamily, found: list[Measured]) -> dict[str, object]:

@@ -1,7 +1,4 @@
-"""Ways to look at a run.
-
-While it goes on: a screen that is redrawn, one line a step, a status line, or not at all. In the end: what came of it.
-"""
+"""Display of a run: live on a screen, as a trace of one line per step, or as a status line; and its summary."""
 
 from __future__ import annotations
 
@@ -26,35 +23,35 @@ if TYPE_CHECKING:
     from softmachine.engines.run import Run, Running
 
 FRAME = 1 / 20
-"""Seconds between two pictures."""
-MOST_ROWS = 14
-LEAST_MEMORY = 1_000_000
-"""Less memory than this is not worth mentioning."""
-WIDEST_PANEL = 120
+"""Seconds between two redraws."""
+MAX_ROWS = 14
+MIN_MEMORY = 1_000_000
+"""Bytes from which the memory is shown."""
+MAX_PANEL_WIDTH = 120
 COLOURS = {"accept": "bold green", "reject": "bold red", "halt": "bold cyan"}
-MOST_LINES = 4
-"""So many lines of a long tape are shown."""
+MAX_LINES = 4
+"""Maximum lines of a long tape."""
 
 
 class Watcher(Protocol):
-    """Someone who is told of every token."""
+    """Observer of the tokens of a run."""
 
     def see(self, piece: Sequence[str]) -> None:
-        """More tokens."""
+        """Receive more tokens."""
 
     def close(self) -> None:
-        """There are no more."""
+        """Called at the end."""
 
 
 @dataclass(frozen=True)
 class Watched:
-    """How a run was looked at.
+    """How a run was displayed.
 
     Args:
         interrupted: Whether Ctrl-C ended it.
         traced: Whether every step was printed.
-        on_screen: Whether a screen showed it as it went on.
-        lines: The trace, if there was one.
+        on_screen: Whether it was shown live.
+        lines: The trace, if it was not printed.
     """
 
     interrupted: bool
@@ -64,7 +61,7 @@ class Watched:
 
 
 def watch(running: Running, watcher: Watcher | None) -> bool:
-    """Let a run go to its end; whether Ctrl-C ended it before."""
+    """Run to the end; return whether Ctrl-C interrupted it."""
     try:
         for piece in running.pieces():
             if watcher:
@@ -81,7 +78,7 @@ def watch(running: Running, watcher: Watcher | None) -> bool:
 
 
 class Trace:
-    """Prints one line a step, or keeps the lines if standard output is for JSON."""
+    """Prints one line per step, or collects the lines if standard output is JSON."""
 
     def __init__(self, view: TapeView | None, output: Output, width: int) -> None:
         self.lines: list[str] = []
@@ -90,18 +87,18 @@ class Trace:
         self._width = width
 
     def see(self, piece: Sequence[str]) -> None:
-        """Show every step."""
+        """Print every step."""
         for token in piece:
             self._show(token)
 
     def _show(self, token: str) -> None:
-        """Show where the run is now; a verdict leaves it where it was."""
+        """Print the configuration after a token, if the token is a step."""
         if self._view and not self._view.follow(token):
             return
         self._print(self._view.line(self._width) if self._view else Text(printable(token)))
 
     def begin(self) -> None:
-        """Show where a run is that goes on from a saved one."""
+        """Print the first configuration of a resumed run."""
         if self._view:
             self._print(self._view.line(self._width))
 
@@ -113,18 +110,18 @@ class Trace:
             self._output.out.file.flush()
 
     def close(self) -> None:
-        """Everything has been printed."""
+        """Do nothing: everything was printed."""
 
 
 class Redrawn:
-    """A picture that is drawn anew, many times a second.
+    """A live display that is redrawn many times per second.
 
     Args:
-        console: Where.
-        picture: What.
-        view: Who else wants to know the tokens.
-        patience: Seconds before the first time.
-        stays: Whether the last picture stays.
+        console: The console.
+        picture: Returns the content.
+        view: A view to update with the tokens.
+        patience: Seconds before it is shown.
+        stays: Whether the last content remains at the end.
     """
 
     def __init__(
@@ -145,7 +142,7 @@ class Redrawn:
         self._due = time.perf_counter() + patience
 
     def see(self, piece: Sequence[str]) -> None:
-        """Draw, if it is time to."""
+        """Redraw, if it is due."""
         if self._view:
             self._view.follow_all(piece)
         if time.perf_counter() >= self._due:
@@ -153,7 +150,7 @@ class Redrawn:
             self._due = time.perf_counter() + FRAME
 
     def close(self) -> None:
-        """Draw the end, or wipe it all away."""
+        """Draw the final content, or erase the display."""
         if self._stays:
             self._draw()
         self._live.stop()
@@ -164,12 +161,12 @@ class Redrawn:
 
 
 def screen(running: Running, view: TapeView, title: str, output: Output) -> Redrawn:
-    """The last steps in a frame on standard output."""
+    """Show the last steps in a panel on standard output."""
     began = time.perf_counter()
 
     def picture() -> RenderableType:
-        width = min(output.width - len("^C "), WIDEST_PANEL)  # with the echo of Ctrl-C no line may become too long
-        height = max(min(MOST_ROWS, output.out.height - 9), 1)
+        width = min(output.width - len("^C "), MAX_PANEL_WIDTH)  # leaves room for the echo of Ctrl-C
+        height = max(min(MAX_ROWS, output.out.height - 9), 1)
         rows = view.rows(width - 4, height)
         for row in rows:
             row.no_wrap, row.overflow = True, "crop"
@@ -186,22 +183,22 @@ def screen(running: Running, view: TapeView, title: str, output: Output) -> Redr
 
 
 def status_line(running: Running, output: Output) -> Redrawn:
-    """How far the run is, on standard error."""
+    """Show the progress of a run on standard error."""
     began = time.perf_counter()
     return Redrawn(output.err, lambda: Text(f"running: {_speed(running, began)}"), patience=PATIENCE, stays=False)
 
 
 def _speed(running: Running, began: float) -> str:
     seconds, count = time.perf_counter() - began, len(running.tokens)
-    memory = f", {running.memory / 1e6:,.0f} MB" if running.memory > LEAST_MEMORY else ""
-    speed = f"{many(count, 'token')}, {(count - running.resumed) / seconds:,.0f} a second"
+    memory = f", {running.memory / 1e6:,.0f} MB" if running.memory > MIN_MEMORY else ""
+    speed = f"{many(count, 'token')}, {(count - running.resumed) / seconds:,.0f} per second"
     return f"{speed}, context {running.context:,}{memory} ({running.engine} engine)"
 
 
 def show_run(run: Run, output: Output, watched: Watched) -> None:
-    """Below the tape on a screen, what came of the run; else how it went as well, if that was not printed before."""
+    """Print the summary of a run; and its story, unless it was traced or shown live."""
     if watched.on_screen:
-        output.out.print(_table(run, output.width, watched.interrupted))
+        output.out.print(_summary_table(run, output.width, watched.interrupted))
         return
     from softmachine.engines.result import UNFINISHED
 
@@ -215,12 +212,12 @@ def _unfinished(interrupted: bool) -> str:
     return "interrupted" if interrupted else "step limit reached"
 
 
-def _table(run: Run, width: int, interrupted: bool) -> Table:
+def _summary_table(run: Run, width: int, interrupted: bool) -> Table:
     verdict = run.verdict or _unfinished(interrupted)
-    tokens = ", ".join([f"{len(run.tokens):,}", *run.pace("a second")])
+    tokens = ", ".join([f"{len(run.tokens):,}", *run.pace("per second")])
     rows: dict[str, str | Text] = {
         "verdict": Text.assemble((verdict, COLOURS.get(verdict, "bold yellow")), f" after {many(run.steps, 'step')}"),
-        "tape": _cut(printable(run.output), MOST_LINES * (width - 9)),
+        "tape": _abbreviate_tape(printable(run.output), MAX_LINES * (width - 9)),
         "tokens": f"{tokens} ({run.engine} engine, {run.arithmetic})",
     }
     if len(run.segments) > 1:
@@ -234,8 +231,8 @@ def _table(run: Run, width: int, interrupted: bool) -> Table:
     return table
 
 
-def _cut(text: str, most: int) -> Text:
-    """As much of a tape as fits, and how long it is if that is not all."""
+def _abbreviate_tape(text: str, most: int) -> Text:
+    """Abbreviate a tape to a number of characters, and append its length."""
     if not text:
         return Text("(blank)", style="dim")
     if len(text) <= most:

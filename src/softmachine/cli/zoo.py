@@ -1,8 +1,9 @@
-"""``softmachine zoo``: what comes with it."""
+"""``softmachine zoo``: list the bundled sources, search them, or show one."""
 
 from __future__ import annotations
 
 import shlex
+from itertools import groupby
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -10,53 +11,78 @@ import typer
 from softmachine.cli.names import zoo_names
 from softmachine.cli.output import Output
 from softmachine.support.errors import SourceError
-from softmachine.support.text import many
+from softmachine.support.text import did_you_mean, many
 
 if TYPE_CHECKING:
-    from rich.table import Table
-
     from softmachine.languages.zoo import Entry, Sample
 
 EXAMPLES = """[dim]Examples:[/]
   softmachine zoo
-  softmachine zoo universal"""
+  softmachine zoo universal
+  softmachine zoo sort"""
 
-LONGEST_EXAMPLE = 12
+LANGUAGES = {
+    "turing": "Turing machines",
+    "temporal": "Temporal logic",
+    "srasp": "S-RASP programs",
+    "counter": "Counter machines",
+    "crasp": "C-RASP programs",
+    "circuits": "Boolean circuits",
+    "graphs": "Graphs",
+    "families": "Circuit families",
+    "logspace": "Nondeterministic logarithmic-space machines",
+    "rasp": "RASP programs",
+}
+"""The titles of the folders of the zoo."""
 
 
 def command(
     name: Annotated[
         str | None,
         typer.Argument(
-            metavar="NAME", show_default=False, autocompletion=zoo_names, help="One entry, to see all of it."
+            metavar="NAME",
+            show_default=False,
+            autocompletion=zoo_names,
+            help="An entry to show, or words to search for in names, descriptions and languages.",
         ),
     ] = None,
     *,
     output: Output,
 ) -> None:
-    """List the machines that come with softmachine; or show one: what it does, its source, and runs of it."""
+    """List the bundled sources, search them, or show one with runs."""
     from softmachine.languages import zoo
 
-    chosen = zoo.entries() if name is None else (_find(name),)
+    whole = None if name is None else zoo.find(name)
+    chosen = (whole,) if whole else _search(name or "")
     if output.as_json:
-        output.answer({"entries": [_answer(entry, whole=name is not None) for entry in chosen]})
-    elif name is not None:
-        _show(chosen[0], output)
+        output.answer({"entries": [_answer(entry, whole=whole is not None) for entry in chosen]})
+    elif whole:
+        _show(whole, output)
     elif output.quiet:
         output.say("\n".join(entry.name for entry in chosen))
     else:
-        output.out.print(_table(chosen))
+        _list(chosen, output)
 
 
-def _find(name: str) -> Entry:
+def _language(entry: Entry) -> str:
+    return LANGUAGES[entry.file.partition("/")[0]]
+
+
+def _search(words: str) -> tuple[Entry, ...]:
+    """Return the entries that contain all words.
+
+    Raises:
+        SourceError: If there are none; the hint lists similar names.
+    """
     from softmachine.languages import zoo
 
-    entry = zoo.find(name)
-    if entry is None:
-        close = zoo.suggest(name)
-        hint = f"did you mean {' or '.join(close)}?" if close else "`softmachine zoo` lists what comes with it"
-        raise SourceError(f"{name!r} is not in the zoo", hint=hint)
-    return entry
+    texts = {entry: f"{entry.name} {entry.about} {_language(entry)}".lower() for entry in zoo.entries()}
+    found = tuple(entry for entry, text in texts.items() if all(word in text for word in words.lower().split()))
+    if not found:
+        known = [*zoo.names(), *(word for name in zoo.names() for word in name.split("-"))]
+        hint = did_you_mean(words, known, "`softmachine zoo` lists all entries")
+        raise SourceError(f"no entry of the zoo matches {words!r}", hint=hint)
+    return found
 
 
 def _answer(entry: Entry, *, whole: bool) -> dict[str, object]:
@@ -72,35 +98,26 @@ def _show(entry: Entry, output: Output) -> None:
         output.say(f"{entry.name}: {entry.about}\n")
     output.say(entry.read().rstrip("\n"))
     if not output.quiet:
-        output.say("\nRuns of it:")
+        output.say("\nRuns:")
         for sample in entry.samples:
             output.say(f"  {_call(entry, sample)}")
             output.say(f"      {_outcome(sample)}")
 
 
-def _table(entries: tuple[Entry, ...]) -> Table:
-    from rich import box
+def _list(entries: tuple[Entry, ...], output: Output) -> None:
+    """Print names and descriptions, grouped by language."""
     from rich.table import Table
 
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    table.add_column("name", style="bold", no_wrap=True)
-    table.add_column("what it does")
-    table.add_column("for example", overflow="fold")
-    for entry in entries:
-        table.add_row(entry.name, entry.about, _example(entry))
-    return table
-
-
-def _example(entry: Entry) -> str:
-    """The sample that says most in little space: an input, and what becomes of it."""
-
-    def interest(sample: Sample) -> tuple[bool, bool, int]:
-        return len(sample.input) <= LONGEST_EXAMPLE, sample.verdict != "reject", sample.steps
-
-    sample = max(entry.samples, key=interest)
-    left = f"{sample.steps:,} steps" if sample.output is None else sample.output
-    result = f"{sample.verdict} {left}" if sample.verdict else "goes on"
-    return f"{sample.input or '(empty)'} → {result}".rstrip()
+    width = max(len(entry.name) for entry in entries) + 2
+    for title, members in groupby(entries, _language):
+        output.say(title, style="bold")
+        table = Table.grid(padding=(0, 2))
+        table.add_column(width=width, no_wrap=True)
+        for entry in members:
+            table.add_row(f"  {entry.name}", entry.about)
+        output.out.print(table)
+        output.say("")
+    output.say("`softmachine zoo NAME` shows an entry with its source and runs.")
 
 
 def _call(entry: Entry, sample: Sample) -> str:

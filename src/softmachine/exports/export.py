@@ -245,4 +245,4 @@ def _remedy(model: Model, form: StockFormat, dtype: str) -> str:
     if better is not None and better.name != model.theorem.name:
         return f"the theorem {better.name} is designed for {dtype}"
     wider = f"in {WIDER[dtype]}, or " if WIDER.get(dtype) in form.dtypes else ""
-    return f"export it {wider}for a smaller --length"
+    return f"export it {wider}with a smaller --context"

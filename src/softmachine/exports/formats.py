@@ -1,4 +1,4 @@
-"""Registry of the third-party formats: modules of this package that define ``STOCK``, and entry points.
+"""Registry of the third-party formats: modules of this package that define ``EXPORT_FORMAT``, and entry points.
 
 Other packages register theirs in the entry-point group ``softmachine.exports``.
 """
@@ -12,6 +12,7 @@ from softmachine.exports import checkpoint
 from softmachine.exports.writing import Fill
 from softmachine.support.errors import UsageError
 from softmachine.support.plugins import Shelf
+from softmachine.support.text import did_you_mean
 
 WIDE = tuple(dtype for dtype in checkpoint.DTYPES if dtype != "float16")
 """The dtypes of formats whose norms need constants out of the range of float16."""
@@ -56,7 +57,7 @@ class StockFormat:
 
 
 SHELF = Shelf(
-    StockFormat, attribute="STOCK", package="softmachine.exports", pattern="*.py", group="softmachine.exports"
+    StockFormat, attribute="EXPORT_FORMAT", package="softmachine.exports", pattern="*.py", group="softmachine.exports"
 )
 
 
@@ -73,6 +74,6 @@ def stock_format(name: str) -> StockFormat:
     """
     found = SHELF.named(name)
     if found is None:
-        known = ", ".join(form.name for form in stock_formats())
-        raise UsageError(f"there is no format {name!r} to export to", hint=f"choose native, {known}")
+        known = ("native", *(form.name for form in stock_formats()))
+        raise UsageError(f"unknown format {name!r}", hint=did_you_mean(name, known))
     return found

@@ -106,7 +106,7 @@ class _Place(Stream):
         return {"mlp.gate_proj.weight": gate, "mlp.up_proj.weight": up, "mlp.down_proj.weight": down}
 
 
-STOCK = tuple(
+EXPORT_FORMAT = tuple(
     StockFormat(
         kind, f"Hugging Face, {name}", partial(checkpoint.fill, place=partial(_place, kind)), WIDE, False, rank=k
     )

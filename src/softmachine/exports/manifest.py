@@ -36,12 +36,19 @@ _EXPORTED = (
 
 Facts = dict[str, Any]
 """The content of a manifest: a JSON object."""
+FORMER_KEYS = {"construction": "theorem", "length": "context"}
+"""Keys of manifests that earlier versions wrote, and the present ones; used only for reading."""
 
 
 def is_saved(folder: Path) -> bool:
     """Whether a folder holds a saved model, possibly incomplete; loading reports missing files."""
     files.recover(folder)
     return (folder / MARK).is_file() or (folder / WEIGHTS).is_file()
+
+
+def present(facts: Facts) -> Facts:
+    """The facts of a manifest under the present keys; digests are those of the facts as they were written."""
+    return {FORMER_KEYS.get(key, key): value for key, value in facts.items()}
 
 
 def seal(folder: Path, facts: Mapping[str, object]) -> None:

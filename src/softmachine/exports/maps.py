@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from softmachine.exports.manifest import MARK, digest, read_mark
+from softmachine.exports.manifest import MARK, digest, present, read_mark
 from softmachine.support.errors import Place, SourceError
 from softmachine.support.text import brief, family, many, span
 from softmachine.transformer.board import line
@@ -74,7 +74,7 @@ class Mapped:
         return {
             "name": self.name,
             "architecture": self.architecture,
-            "construction": self.theorem,
+            "theorem": self.theorem,
             "positions": self.positions,
             "dtype": self.dtype,
             "dtypes_that_hold": list(self.dtypes),
@@ -102,7 +102,7 @@ def read_map(folder: Path) -> Mapped | None:
     try:
         if "digests" in facts and facts["digests"][MARK] != digest(facts):
             raise ValueError("its digest differs, so it was changed after it was written")
-        return _mapped(facts)
+        return _mapped(present(facts))
     except (LookupError, TypeError, ValueError, AttributeError) as error:
         raise SourceError(f"{MARK} is damaged: {type(error).__name__}: {error}", place=Place(str(folder))) from None
 
@@ -119,7 +119,7 @@ def _mapped(data: dict[str, Any]) -> Mapped:
     return Mapped(
         name=str(data["name"]),
         architecture=str(data["architecture"]),
-        theorem=str(data["construction"]),
+        theorem=str(data["theorem"]),
         positions=int(data["positions"]),
         dtype=str(data["dtype"]),
         dtypes=tuple(map(str, data["dtypes_that_hold"])),

@@ -16,13 +16,23 @@ from typing import NoReturn
 from softmachine.certify import certify_theorem
 from softmachine.compiler.model import Model
 from softmachine.exports.folder import new_folder
-from softmachine.exports.manifest import MARK, WEIGHTS, content, digest, read_mark, require_digests, seal, verify
+from softmachine.exports.manifest import (
+    MARK,
+    WEIGHTS,
+    content,
+    digest,
+    present,
+    read_mark,
+    require_digests,
+    seal,
+    verify,
+)
 from softmachine.exports.native_data import Array, Json, to_data, transformer_from
 from softmachine.languages.formats import source_from, source_text
 from softmachine.languages.source import Source
 from softmachine.support.errors import Place, SoftmachineError, SourceError, UsageError
 from softmachine.support.files import write
-from softmachine.theorems import Theorem, theorem_named
+from softmachine.theorems import FORMER_NAMES, Theorem, theorem_named
 from softmachine.transformer.saved_features import FEATURES
 from softmachine.transformer.weights import Transformer
 
@@ -54,8 +64,8 @@ def save(model: Model, folder: Path, *, force: bool = False) -> None:
         "format": FORMAT,
         "version": VERSION,
         "theorem": theorem.name,
-        "length": model.length,
-        **({} if proof is None else {"certified": proof.length, "certificate": proof.to_json()}),
+        "context": model.length,
+        **({} if proof is None else {"certificate": proof.to_json()}),
         **({"notes": list(model.notes)} if model.notes else {}),
         "source": written_source(model.source, theorem),
         "weights": names,
@@ -148,7 +158,7 @@ def load(folder: Path) -> Model:
         )
     facts, tensors = _read(folder)
     try:
-        model = _model(facts, tensors)
+        model = _model(present(facts), tensors)
         problem = _foreign(model)
     except SoftmachineError as error:
         at = replace(error.place, source=place.source) if error.place else place
@@ -195,11 +205,13 @@ def _refuse_export(folder: Path, facts: Json) -> NoReturn:
 def _model(facts: Json, tensors: Mapping[str, Array]) -> Model:
     """Build the model from the facts and the tensors."""
     theorem, source = made_from(str(facts["theorem"]), facts["source"])
-    length, certified = _length(facts["length"]), _length(facts.get("certified"))
+    certificate = facts.get("certificate")
+    length = _length(facts["context"])
+    certified = _length(facts.get("certified") if certificate is None else certificate["length"])
     weights = transformer_from(facts["weights"], tensors, (*FEATURES, *theorem.features))
     notes = _notes(facts.get("notes", []))
     model = Model(weights, theorem.codec_for(source, length), theorem, length, notes=notes)
-    return model if certified is None else _with_certificate(model, certified, facts.get("certificate"))
+    return model if certified is None else _with_certificate(model, certified, certificate)
 
 
 def _with_certificate(model: Model, length: int, stored: Json | None) -> Model:
@@ -233,7 +245,7 @@ def made_from(name: str, written: Mapping[str, str] | None) -> tuple[Theorem, So
         SourceError: If one of them is unknown.
         ValueError: If they do not belong together.
     """
-    theorem = theorem_named(name)
+    theorem = theorem_named(FORMER_NAMES.get(name, name))
     if theorem is None:
         raise SourceError(f"unknown theorem {name!r}, by which the model was compiled")
     if written is None:

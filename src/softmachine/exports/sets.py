@@ -13,13 +13,14 @@ from softmachine.exports.manifest import seal
 from softmachine.exports.writing import Exported
 from softmachine.support.errors import Remedy, UsageError
 from softmachine.support.progress import Tell, nobody
+from softmachine.support.text import did_you_mean
 
 
 class Export(Protocol):
     """Compiles and exports one model: :func:`softmachine.export`."""
 
     def __call__(
-        self, model: str, folder: Path, *, to: str, length: int | None, dtype: str | None, tell: Tell
+        self, model: str, folder: Path, *, to: str, context: int | None, dtype: str | None, tell: Tell
     ) -> Exported:
         """Export the model of a source."""
 
@@ -55,7 +56,7 @@ def export_set(
 ) -> tuple[Exported, ...]:
     """Export every model of a bundle to a subfolder, all or nothing; see :data:`SETS`."""
     if name not in SETS:
-        raise UsageError(f"there is no set {name!r}", hint=f"choose {' or '.join(SETS)}")
+        raise UsageError(f"unknown set {name!r}", hint=did_you_mean(name, SETS))
     form = stock_format(to)
     if name == "encoders" and not form.encodes:
         raise UsageError(
@@ -66,8 +67,8 @@ def export_set(
     written: list[Exported] = []
     with new_folder(folder, force=force) as new:
         for number, (source, length) in enumerate(SETS[name], 1):
-            progress = partial(_told_of_one, tell, f"{source} ({number} of {len(SETS[name])})")
-            made = export(source, new / source, to=to, length=length, dtype=dtype, tell=progress)
+            report_one = partial(_told_of_one, tell, f"{source} ({number} of {len(SETS[name])})")
+            made = export(source, new / source, to=to, context=length, dtype=dtype, tell=report_one)
             written.append(replace(made, folder=folder / source))
         models = [
             {"folder": item.folder.name, "architecture": item.architecture, "positions": item.length}

@@ -15,6 +15,7 @@ from typing import Any, Protocol
 from softmachine.languages.source import Source
 from softmachine.support.errors import Place, SourceError, UsageError
 from softmachine.support.plugins import Shelf
+from softmachine.support.text import did_you_mean
 
 
 class Parser(Protocol):
@@ -152,7 +153,8 @@ def format_named(name: str, source: str = "<string>") -> Format:
     """
     entry = _SHELF.named(name)
     if entry is None:
-        raise SourceError(f"there is no format {name!r}", place=Place(source), hint=_known())
+        hint = did_you_mean(name, formats()) or _known()
+        raise SourceError(f"unknown format {name!r}", place=Place(source), hint=hint)
     return entry
 
 

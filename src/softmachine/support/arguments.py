@@ -17,7 +17,7 @@ from sys import float_info
 from typing import Any, TypeVar, cast
 
 from softmachine.support.errors import UsageError
-from softmachine.support.text import SURROGATE, clipped
+from softmachine.support.text import SURROGATE, clipped, did_you_mean
 
 MAX_INTEGER = 2**63 - 1
 """The largest length, count or scale: saved models store 64-bit integers, and error bounds stay finite in floats."""
@@ -35,6 +35,7 @@ DESCRIPTIONS: Mapping[str, str] = {
     "float": "a finite number",
     "str": "a string",
     "Tell": "a function",
+    "ProgressCallback": "a function",
     "Arithmetic": "an Arithmetic",
     "Iterable[str]": "an iterable of symbols",
     "Iterable[object]": "an iterable",
@@ -48,6 +49,7 @@ TESTS: Mapping[str, Callable[[Any], bool]] = {
     "str": lambda value: isinstance(value, str),
     "object": lambda _value: True,
     "Tell": callable,
+    "ProgressCallback": callable,
     "Iterable[object]": lambda value: isinstance(value, Iterable) and not isinstance(value, bytes | Mapping),
     # Symbols may be integers, as in the vocabulary of a RASP program.
     "Iterable[str]": lambda value: (
@@ -55,6 +57,14 @@ TESTS: Mapping[str, Callable[[Any], bool]] = {
     ),
 }
 """Whether a value has a type, for all that are not classes of softmachine."""
+FORMER_NAMES = {
+    "construction": "theorem",
+    "bound": "context",
+    "certified": "context",
+    "length": "context",
+    "inputs": "length",
+}
+"""Parameters that had another name in earlier versions, for hints; options have the same names."""
 _ALTERNATIVES = re.compile(r" \| (?![^\[]*\])")
 _ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
 
@@ -76,7 +86,10 @@ def validated(function: Function) -> Function:
         try:
             bound = _signature(function).bind(*args, **named)
         except TypeError as error:
-            raise UsageError(f"{function.__name__}(): {error}") from None
+            known = _signature(function).parameters
+            unknown = next((name for name in named if name not in known), None)
+            hint = None if unknown is None else did_you_mean(unknown, known, "", FORMER_NAMES) or None
+            raise UsageError(f"{function.__name__}(): {error}", hint=hint) from None
         for name, value in bound.arguments.items():
             annotation = bound.signature.parameters[name].annotation
             bound.arguments[name] = _argument(name, value, _ALTERNATIVES.split(annotation), function.__globals__)

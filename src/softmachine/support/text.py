@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
 
 LONG = 240
 """Maximum characters of a list of names that is not abbreviated."""
@@ -22,6 +23,28 @@ _COMPONENT = re.compile(r"(.*)\[(\d+)\]")
 def many(count: int, what: str) -> str:
     """A number with a noun: "1 token", "2,000 tokens"."""
     return f"{count:,} {what}{'' if count == 1 else 's'}"
+
+
+def did_you_mean(
+    name: str, known: Iterable[str], otherwise: str | None = None, aliases: Mapping[str, str] = MappingProxyType({})
+) -> str:
+    """A hint for an unknown name: "did you mean palindrome or prime?".
+
+    Args:
+        name: The unknown name.
+        known: All names.
+        otherwise: The hint if none of them is similar; by default, the list of all names.
+        aliases: Other names for some of them, which need not be similar.
+    """
+    from difflib import get_close_matches
+
+    names = {each.lower(): each for each in known}
+    close = [aliases.get(name, "")]
+    if close[0] not in names.values():
+        close = [names[each] for each in get_close_matches(name.lower(), names)]
+    if close:
+        return f"did you mean {' or '.join(close)}?"
+    return f"choose one of {', '.join(names.values())}" if otherwise is None else otherwise
 
 
 def family(name: str) -> str:

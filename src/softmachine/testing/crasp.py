@@ -67,18 +67,18 @@ class _Maker:
         return Count(self.formula(depth - 1), rng.choice([None, None, None, "R"]))
 
 
-def random_program(rng: Seed, *, thinks: bool = True, depth: int = 4) -> Program:
+def random_program(rng: Seed, *, with_rules: bool = True, depth: int = 4) -> Program:
     """Draw a program.
 
     Args:
         rng: The random generator, or a seed.
-        thinks: Whether it has a chain of thought; then some rule always applies. Else it accepts by a formula.
+        with_rules: Whether it has a chain of thought; then some rule always applies. Else it accepts by a formula.
         depth: The maximal nesting of formulas and terms.
     """
     title = f"random {rng}" if isinstance(rng, int) else "random"
     rng = generator(rng)
     alphabet = ("a", "b", "long letter")[: rng.randint(1, 3)]
-    heads = tuple(rng.sample(["ACC", "REJ", "t", "u v", "'", "a"], rng.randint(1, 4))) if thinks else ()
+    heads = tuple(rng.sample(["ACC", "REJ", "t", "u v", "'", "a"], rng.randint(1, 4))) if with_rules else ()
     maker = _Maker(rng, tuple(dict.fromkeys((*alphabet, *heads))))
     definitions = []
     for index in range(rng.randint(0, 4)):
@@ -92,12 +92,12 @@ def random_program(rng: Seed, *, thinks: bool = True, depth: int = 4) -> Program
         name = f"{'t' if isinstance(body, Linear) else 'f'}{index}"
         definitions.append(Definition(name, body))
     rules = tuple(Rule(head, maker.formula(depth)) for head in heads)
-    if thinks:
+    if with_rules:
         rules += (Rule(rng.choice(heads), TRUE),)
     return Program(
         name=title,
         alphabet=alphabet,
         definitions=tuple(definitions),
         rules=rules,
-        accept=None if thinks else maker.formula(depth),
+        accept=None if with_rules else maker.formula(depth),
     )

@@ -62,7 +62,7 @@ def random_program(
     return _Grower(rng, depth, rng.random() < 0.5 if causal is None else causal).program(operations, loop)
 
 
-def random_generating_program(rng: Seed, *, operations: int = 6, depth: int = 6) -> Program:
+def random_autoregressive_program(rng: Seed, *, operations: int = 6, depth: int = 6) -> Program:
     """Draw a causal program that reads its own output: each output is a letter or the stop symbol.
 
     Args:

@@ -97,15 +97,15 @@ def formulas(*, max_depth: int = 4, operators: Collection[str] = temporal.ALL) -
     return _drawn(temporal.random_specification, depth=st.just(max_depth), operators=st.just(operators))
 
 
-def crasp_programs(*, thinks: bool | None = None, max_depth: int = 4) -> SearchStrategy[CraspProgram]:
+def crasp_programs(*, with_rules: bool | None = None, max_depth: int = 4) -> SearchStrategy[CraspProgram]:
     """C-RASP programs.
 
     Args:
-        thinks: Whether programs have a chain of thought. Default: either.
+        with_rules: Whether programs have a chain of thought. Default: either.
         max_depth: The maximal nesting of formulas and terms.
     """
-    thinking = st.booleans() if thinks is None else st.just(thinks)
-    return _drawn(crasp.random_program, thinks=thinking, depth=st.integers(1, max_depth))
+    thinking = st.booleans() if with_rules is None else st.just(with_rules)
+    return _drawn(crasp.random_program, with_rules=thinking, depth=st.integers(1, max_depth))
 
 
 def srasp_programs(*, max_vectors: int = 5, integers: bool | None = None) -> SearchStrategy[SraspProgram]:
@@ -149,7 +149,7 @@ def rasp_generators(*, max_operations: int = 6) -> SearchStrategy[RaspProgram]:
     Args:
         max_operations: The approximate maximum of the number of operations.
     """
-    return _seeded(rasp.random_generating_program, operations=st.integers(2, max_operations), depth=st.just(4))
+    return _seeded(rasp.random_autoregressive_program, operations=st.integers(2, max_operations), depth=st.just(4))
 
 
 def circuits(

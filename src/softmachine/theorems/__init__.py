@@ -8,6 +8,7 @@ from __future__ import annotations
 from softmachine.languages.source import Source
 from softmachine.support.errors import ConstructionError
 from softmachine.support.plugins import Shelf
+from softmachine.support.text import did_you_mean
 from softmachine.theorems.theorem import API, Needs, Stock, Theorem
 
 __all__ = ["Needs", "Stock", "Theorem", "all_theorems", "own_source", "theorem_for", "theorem_named", "theorems_for"]
@@ -23,6 +24,9 @@ PREFERRED = {
     "graph": "connectivity",
 }
 """For each source language, the default theorem, so that the others need not be imported."""
+
+FORMER_NAMES: dict[str, str] = {}
+"""Theorem names of earlier versions, and the present ones: for hints, and for reading what earlier versions saved."""
 
 
 def _objection(theorem: Theorem) -> str:
@@ -80,9 +84,9 @@ def theorem_for(source: Source, name: str | Theorem | None = None) -> Theorem:
     fitting = theorems_for(source)
     if name is None and fitting:
         return fitting[0]
-    known = ", ".join(item.name for item in fitting) or "none"
     if name is None:
         raise ConstructionError(f"no theorem applies to {type(source).__name__}")
-    raise ConstructionError(
-        f"no theorem {name!r} applies to {type(source).__name__}", hint=f"theorems that apply: {known}"
-    )
+    known = [item.name for item in fitting]
+    listing = f"theorems that apply: {', '.join(known) or 'none'}"
+    hint = listing if chosen else did_you_mean(name, known, listing, FORMER_NAMES)
+    raise ConstructionError(f"no theorem {name!r} applies to {type(source).__name__}", hint=hint)

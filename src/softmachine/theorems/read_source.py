@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
 
 from softmachine.languages import formats, zoo
 from softmachine.languages.source import Source
 from softmachine.support.errors import Place, SourceError
+from softmachine.support.text import did_you_mean
 from softmachine.theorems import own_source
 
 MOST_BYTES = 1 << 20
 """Maximal size of a source in bytes."""
+MAX_COMPARED = 1000
+"""Maximal number of files whose names are compared with that of a missing one."""
 
 
 def read_source(source: str, format: str | None = None) -> Source:  # noqa: A002
@@ -51,9 +56,18 @@ def read_source(source: str, format: str | None = None) -> Source:  # noqa: A002
     own = own_source(source)
     if own is not None:
         return own
-    close = zoo.suggest(source)
-    hint = f"did you mean {' or '.join(close)}?" if close else "`softmachine zoo` lists the bundled sources"
+    hint = did_you_mean(source, (*_files_beside(path), *zoo.names()), "`softmachine zoo` lists the bundled sources")
     raise SourceError(f"{source!r} is not in the zoo, not a file, and not in a one-line format", hint=hint)
+
+
+def _files_beside(path: Path) -> Iterator[str]:
+    """The files in the folder of a missing file, to be suggested in its place."""
+    try:
+        for other in islice(path.parent.iterdir(), MAX_COMPARED):
+            if other.is_file() and other.suffix:
+                yield str(path.with_name(other.name))
+    except (OSError, ValueError):
+        return
 
 
 def _streamed(data: bytes, format: str | None, source: str, called: str) -> Source:  # noqa: A002

@@ -96,7 +96,7 @@ def programs_of_counts() -> Iterator[Family]:
         yield Family(name, "side by side", SIX, lambda k: (side_by_side(k), 64), ("heads",))
         yield Family(name, "through R", SIX, lambda k: (through_relation(k), 64), ("heads",))
     seeds = (*range(10), 11, 13)  # programs that the theorem does not refuse
-    yield Family("crasp", "random programs", seeds, lambda seed: (random_program(seed, thinks=seed % 2 == 0), None))
+    yield Family("crasp", "random programs", seeds, lambda seed: (random_program(seed, with_rules=seed % 2 == 0), None))
 
 
 def dividing(counters: int, order: str = "") -> counter.CounterMachine:

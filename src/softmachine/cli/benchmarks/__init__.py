@@ -1,6 +1,6 @@
-"""What speed is measured against: short benchmarks, each against what one would use instead, measured in turn.
+"""Short benchmarks against alternatives, measured in turn.
 
-Seconds are those of one core. Rates differ from machine to machine and from day to day; ratios do so much less.
+Times are processor times of one core. Rates vary between machines and days; ratios vary much less.
 """
 
 from softmachine.cli.benchmarks.checking import checking
@@ -9,6 +9,6 @@ from softmachine.cli.benchmarks.result import Result, table
 from softmachine.cli.benchmarks.starting import starting
 
 BENCHMARKS = {"decoding": decoding, "checking": checking, "starting": starting}
-"""What there is to measure, by name: each hands out results as they come."""
+"""The benchmarks by name; each yields its results."""
 
 __all__ = ["BENCHMARKS", "Result", "table"]

@@ -1,4 +1,4 @@
-"""A Turing machine as a loop in C, if there is a compiler: as fast as a table of rules gets without thinking."""
+"""A Turing machine as a table-driven loop in C, if a compiler is installed."""
 
 from __future__ import annotations
 
@@ -39,15 +39,15 @@ int main(int count, char **arguments) {
 
 
 def compiler() -> str | None:
-    """The C compiler of this machine, if it has one."""
+    """Find a C compiler."""
     return next((found for name in ("cc", "gcc", "clang") if (found := shutil.which(name))), None)
 
 
 def looped(machine: TuringMachine, steps: int, rounds: int) -> float | None:
-    """Steps a second of a loop in C, at best; None without a compiler.
+    """Measure the steps per second of a loop in C, the best of some rounds; None without a compiler.
 
     Raises:
-        SoftmachineError: If it does not do what the interpreter does.
+        SoftmachineError: If its result differs from that of the interpreter.
     """
     with_c = compiler()
     if with_c is None or machine.tapes != 1 or machine.tape is not Tape.TWO_WAY:
@@ -63,17 +63,17 @@ def looped(machine: TuringMachine, steps: int, rounds: int) -> float | None:
 
 
 def _once(machine: TuringMachine, program: Path, steps: int) -> float:
-    """How many seconds so many steps take."""
-    said = subprocess.run([program, str(steps)], capture_output=True, text=True, check=True).stdout.split()
-    seconds, done, state, head = float(said[0]), int(said[1]), machine.states[int(said[2])], int(said[3])
+    """Measure the seconds of a number of steps."""
+    printed = subprocess.run([program, str(steps)], capture_output=True, text=True, check=True).stdout.split()
+    seconds, done, state, head = float(printed[0]), int(printed[1]), machine.states[int(printed[2])], int(printed[3])
     right = execute(machine, "", max_steps=steps)
     if (done, state, head) != (right.steps, right.state, right.heads[0]):
-        raise SoftmachineError(f"the loop in C does not do what {machine.name!r} does")
+        raise SoftmachineError(f"the loop in C differs from {machine.name!r}")
     return max(seconds, 1e-9)
 
 
 def _text(machine: TuringMachine) -> str:
-    """The program; blank is symbol 0."""
+    """Return the program in C; the blank is symbol 0."""
     symbols = (machine.blank, *(symbol for symbol in machine.symbols if symbol != machine.blank))
     written, moved, following = [], [], []
     for state in machine.states:

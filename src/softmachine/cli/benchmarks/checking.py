@@ -1,4 +1,4 @@
-"""How fast formulas are checked: the transformer and the comparison, against the formula evaluated in plain Python."""
+"""Speed of checking formulas: transformer and comparison, against evaluating the formula in plain Python."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ LENGTH, WORDS = 16, 4096
 
 
 def checking() -> Iterator[Result]:
-    """Words a second, of 16 letters each."""
+    """Measure the words of 16 symbols per second."""
     for text in FORMULAS:
         source = api.extended(api.load(text), "ab")
         assert isinstance(source, Specification)

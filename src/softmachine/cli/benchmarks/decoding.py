@@ -1,4 +1,4 @@
-"""How fast transformers of Turing machines decode, against what else makes the same steps or the same tokens."""
+"""Decoding speed of transformers of Turing machines, against other implementations of the same steps or tokens."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from softmachine.support.files import temporary_folder
 from softmachine.theorems.codec import DecoderCodec
 
 MACHINES = {"busy beaver 5": "busy-beaver-5", "binary counter": "binary-counter", "bouncer": "1RB1LA_1LA1RB"}
-STEPS, BEGINNING = 10_000_000, 100_000
-"""How many steps are made; and so many take a loop to get going, which is left out: it is compiled meanwhile."""
+STEPS, WARM_UP_STEPS = 10_000_000, 100_000
+"""Number of steps; and of those that are not measured, since loops are compiled meanwhile."""
 DENSE_STEPS, STOCK_POSITIONS = 500, 256
 
 
 def decoding() -> Iterator[Result]:
-    """Tokens a second of the fast engine, one token a step."""
-    notes = () if compiler() else ("there is no C compiler to compare with",)
+    """Measure the tokens per second of the fast engine, with one token per step."""
+    notes = () if compiler() else ("no C compiler was found, so the C loop was not measured",)
     stock, missing = _generated("busy-beaver-5")
     for name, source in MACHINES.items():
         machine = api.load(source)
@@ -44,11 +44,13 @@ def decoding() -> Iterator[Result]:
 
 
 def _speeds(*actions: Callable[[int], object]) -> list[float]:
-    """Steps a second of each, when they have got going."""
+    """Measure the steps per second of each action, after a warm-up."""
     for action in actions:
-        action(BEGINNING)  # compiles
-    times = alternately(*(partial(action, steps) for action in actions for steps in (BEGINNING, STEPS)))
-    return [(STEPS - BEGINNING) / max(long - short, 1e-9) for short, long in zip(times[::2], times[1::2], strict=True)]
+        action(WARM_UP_STEPS)  # compiles
+    times = alternately(*(partial(action, steps) for action in actions for steps in (WARM_UP_STEPS, STEPS)))
+    return [
+        (STEPS - WARM_UP_STEPS) / max(long - short, 1e-9) for short, long in zip(times[::2], times[1::2], strict=True)
+    ]
 
 
 def _interpreted(machine: TuringMachine, steps: int) -> None:
@@ -56,7 +58,7 @@ def _interpreted(machine: TuringMachine, steps: int) -> None:
 
 
 def decoded(engine: FastEngine, model: Model, steps: int) -> int:
-    """Decode so many steps on the empty input; how many tokens there are then."""
+    """Decode a number of steps on the empty input; return the number of tokens."""
     codec = model.codec
     assert isinstance(codec, DecoderCodec)
     prompt = codec.prompt("").tokens
@@ -66,33 +68,33 @@ def decoded(engine: FastEngine, model: Model, steps: int) -> int:
 
 
 def _dense(model: Model) -> float:
-    """Tokens a second of the engine that computes every score."""
+    """Measure the tokens per second of the dense engine."""
     began = time.process_time()
     api.run(model, "", engine="dense", max_steps=DENSE_STEPS)
     return DENSE_STEPS / (time.process_time() - began)
 
 
 def _generated(source: str) -> tuple[float | None, tuple[str, ...]]:
-    """Tokens a second of ``generate()`` on an export, if torch is there; and what to say if it is not."""
+    """Measure the tokens per second of ``generate()`` on an export; without torch, return a note."""
     if importlib.util.find_spec("torch") is None or importlib.util.find_spec("transformers") is None:
-        return None, ("there is no torch, so no generate() to compare with",)
+        return None, ("torch is not installed, so generate() was not measured",)
     with temporary_folder() as scratch:
         folder = Path(scratch) / "model"
-        api.export(source, folder, length=STOCK_POSITIONS)
+        api.export(source, folder, context=STOCK_POSITIONS)
         import torch
         from transformers import AutoModelForCausalLM, AutoTokenizer
 
         from softmachine.exports.stored import quiet
 
         before = torch.get_num_threads()
-        torch.set_num_threads(1)  # everything is measured on one core
+        torch.set_num_threads(1)  # all benchmarks use one core
         try:
             with quiet():
                 tokenizer = AutoTokenizer.from_pretrained(folder)
                 stock = AutoModelForCausalLM.from_pretrained(folder)
                 prompt = tokenizer("", return_tensors="pt", return_token_type_ids=False)
                 began = time.process_time()
-                said = stock.generate(**prompt)[0]
-                return len(said) / (time.process_time() - began), ()
+                output = stock.generate(**prompt)[0]
+                return len(output) / (time.process_time() - began), ()
         finally:
             torch.set_num_threads(before)

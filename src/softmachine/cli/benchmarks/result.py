@@ -1,4 +1,4 @@
-"""What a benchmark found: how fast it is, and how many times faster than something else."""
+"""Results of benchmarks: rates, and ratios to alternatives."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ ROUNDS = 3
 
 @dataclass(frozen=True)
 class Result:
-    """How fast something is.
+    """One measured rate.
 
     Args:
         benchmark: The name of the benchmark.
-        subject: What was measured.
-        rate: How many a second.
-        unit: Of what.
-        ratios: How many times faster it is than what has this name; below 1, how many times slower.
-        notes: What could not be measured, and why.
+        subject: The measured subject.
+        rate: Units per second.
+        unit: The unit.
+        ratios: Speed relative to each alternative, by name.
+        notes: Alternatives that could not be measured, with reasons.
     """
 
     benchmark: str
@@ -31,7 +31,7 @@ class Result:
     notes: tuple[str, ...] = ()
 
     def to_json(self) -> dict[str, object]:
-        """As plain data."""
+        """Return the result as JSON data."""
         return {
             "benchmark": self.benchmark,
             "subject": self.subject,
@@ -42,7 +42,7 @@ class Result:
 
 
 def alternately(*actions: Callable[[], object]) -> list[float]:
-    """How many seconds of a core each action takes, at best, when they are done in turn."""
+    """Measure the processor seconds of each action: the best of several rounds, in turn."""
     best = [float("inf")] * len(actions)
     for _ in range(ROUNDS):
         for number, action in enumerate(actions):
@@ -53,13 +53,13 @@ def alternately(*actions: Callable[[], object]) -> list[float]:
 
 
 def table(results: Sequence[Result]) -> str:
-    """Results for people: a line each, below what those of their benchmark are compared with."""
+    """Format results as a table per benchmark."""
     blocks = (_block(name, list(alike)) for name, alike in groupby(results, lambda result: result.benchmark))
     return "\n\n".join(blocks)
 
 
 def _block(name: str, results: Sequence[Result]) -> str:
-    """The results of one benchmark; a dash where there is nothing to compare with."""
+    """Format the results of one benchmark; a dash marks a missing alternative."""
     against = list(dict.fromkeys(name for result in results for name in result.ratios))
     rows = [[name, "rate", *(f"against {other}" for other in against)]]
     for result in results:
@@ -72,12 +72,12 @@ def _block(name: str, results: Sequence[Result]) -> str:
 
 
 def ratio(value: float) -> str:
-    """A ratio for people: "× 1,200", or "1/2.6" for what is slower."""
+    """Format a ratio: "× 1,200", or "1/2.6" below 1."""
     return f"× {figures(value)}" if value >= 1 else f"1/{figures(1 / value)}"
 
 
 def figures(value: float) -> str:
-    """A number with as many digits as a measurement is good for."""
+    """Format a number with two significant digits, or one decimal below 10."""
     if value < 10:
         return f"{value:.2g}" if value < 1 else f"{value:.1f}"
     digits = len(str(int(value)))

@@ -1,4 +1,4 @@
-"""How soon a small command answers, against a Python that does nothing."""
+"""Start-up time of small commands, against an empty Python process."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ COMMANDS = (("--version",), ("run", "palindrome", "abba", "--quiet"))
 
 
 def starting() -> Iterator[Result]:
-    """Calls a second, in seconds of a core."""
+    """Measure the calls per second of processor time."""
     for arguments in COMMANDS:
         best = {"ours": float("inf"), "nothing": float("inf")}
         for _ in range(ROUNDS):
@@ -24,7 +24,7 @@ def starting() -> Iterator[Result]:
 
 
 def _seconds(*arguments: str) -> float:
-    """How many seconds of a core a process takes; where the system does not tell exactly, those that pass."""
+    """Measure the processor seconds of a process; elapsed seconds where the system does not report them."""
     before = _spent()
     subprocess.run([sys.executable, *arguments], stdout=subprocess.DEVNULL, check=True)
     return _spent() - before

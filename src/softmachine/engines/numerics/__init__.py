@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from softmachine.engines.numerics.base import Arithmetic, Family, Tensor, UndecidedError, UnrepresentableError
 from softmachine.support.errors import UsageError
 from softmachine.support.plugins import Shelf
+from softmachine.support.text import did_you_mean
 
 __all__ = ["SHELF", "Arithmetic", "Family", "Tensor", "UndecidedError", "UnrepresentableError", "arithmetic"]
 
@@ -22,6 +23,21 @@ SHELF = Shelf(
     pattern="*.py",
     group="softmachine.arithmetics",
 )
+
+
+ALIASES = {
+    "fp64": "float64",
+    "double": "float64",
+    "fp32": "float32",
+    "single": "float32",
+    "fp16": "float16",
+    "half": "float16",
+    "bf16": "bfloat16",
+    "fp8": "float8_e4m3fn",
+    "rational": "exact",
+    "interval": "ball",
+}
+"""Names that other software has for arithmetics, for hints."""
 
 
 def arithmetic(name: str | Arithmetic) -> Arithmetic:
@@ -43,7 +59,8 @@ def arithmetic(name: str | Arithmetic) -> Arithmetic:
     families = sorted(SHELF.all().values(), key=lambda family: family.order)
     names = [item for family in families for item in family.names]
     notes = [family.note for family in families if family.note]
-    raise UsageError(f"unknown arithmetic {name!r}", hint=f"choose {', '.join(names)}; {', '.join(notes)}")
+    listing = f"choose {', '.join(names)}; {', '.join(notes)}"
+    raise UsageError(f"unknown arithmetic {name!r}", hint=did_you_mean(name, names, listing, ALIASES))
 
 
 def _candidates(name: str) -> Iterator[str]:

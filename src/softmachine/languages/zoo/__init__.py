@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from difflib import get_close_matches
 from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING
@@ -15,7 +14,7 @@ from softmachine.languages.source import Source
 if TYPE_CHECKING:
     from importlib.resources.abc import Traversable
 
-__all__ = ["Entry", "Sample", "entries", "find", "suggest"]
+__all__ = ["Entry", "Sample", "entries", "find", "names"]
 
 INDEX = "index.yaml"
 
@@ -74,9 +73,9 @@ def find(name: str) -> Entry | None:
     return _entry(name) if name in _texts() else None
 
 
-def suggest(name: str) -> tuple[str, ...]:
-    """Names in the zoo that are similar to an unknown one, the most similar first."""
-    return tuple(get_close_matches(name.lower(), _texts()))
+def names() -> tuple[str, ...]:
+    """The names of all entries, without parsing them."""
+    return tuple(_texts())
 
 
 @cache

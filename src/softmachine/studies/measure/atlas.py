@@ -147,22 +147,22 @@ _DEEP_FAMILY = Witness(
 )
 _TO_AC = Witness(
     "to_circuit",
-    "softmachine circuit 'Q_a since Q_b' --inputs 12 --arithmetic fixed:2 --gates AC",
+    "softmachine circuit 'Q_a since Q_b' --length 12 --arithmetic fixed:2 --gates AC",
     "Lemma 4.2 of Svete et al. 2026: AND, OR, NOT, in a depth independent of the length",
 )
 _TO_TC = Witness(
     "to_circuit",
-    "softmachine circuit 'Q_a since Q_b' --inputs 6 --arithmetic fixed:6 --gates TC",
+    "softmachine circuit 'Q_a since Q_b' --length 6 --arithmetic fixed:6 --gates TC",
     "Lemma 4.2 of Svete et al. 2026: threshold gates, in a depth independent of the length",
 )
 _TO_DEEP_AC = Witness(
     "to_circuit",
-    "softmachine circuit full-adder --theorem circuit-binary --inputs 3 --arithmetic fixed:2 --gates AC",
+    "softmachine circuit full-adder --theorem circuit-binary --length 3 --arithmetic fixed:2 --gates AC",
     "Lemma 5.1 of Svete et al. 2026: one copy per iteration of the loop",
 )
 _TO_DEEP_TC = Witness(
     "to_circuit",
-    "softmachine circuit full-adder --theorem circuit-unit --inputs 3 --arithmetic fixed:11 --gates TC",
+    "softmachine circuit full-adder --theorem circuit-unit --length 3 --arithmetic fixed:11 --gates TC",
     "Lemma 5.1 of Svete et al. 2026: one copy per iteration of the loop",
 )
 _MEMBERS = Witness(

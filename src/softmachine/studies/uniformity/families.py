@@ -22,6 +22,7 @@ from softmachine.studies.uniformity.programs import Program
 from softmachine.studies.uniformity.transducer import Transducer, unary
 from softmachine.studies.uniformity.translating import machine
 from softmachine.support.errors import UsageError
+from softmachine.support.text import did_you_mean
 from softmachine.theorems import theorem_named
 from softmachine.theorems.circuit_evaluator import theorem as of_circuits
 from softmachine.theorems.circuit_evaluator.tokens import pointer_width
@@ -321,5 +322,6 @@ def family_named(name: str) -> UniformFamily:
     for family in FAMILIES:
         if family.name == name:
             return family
-    known = ", ".join(each.name for each in FAMILIES)
-    raise UsageError(f"there is no family {name!r}", hint=f"choose one of {known}, or a source that is a family")
+    known = [each.name for each in FAMILIES]
+    listing = f"choose one of {', '.join(known)}, or a source that is a family"
+    raise UsageError(f"unknown family {name!r}", hint=did_you_mean(name, known, listing))

@@ -24,7 +24,7 @@ HALF = Fraction(1, 2)
 
 
 @dataclass(frozen=True)
-class InRelation(PositionRelation):
+class InRelation(PositionRelation, stored_name="InRelation"):
     """The indicator [[R]]: 1 where the key is in the query's row of the relative relation R, else 0."""
 
     @property

@@ -49,7 +49,7 @@ THEOREMS = (
             "The halves of the tape to the left and to the right of the head are numbers, stored in counters.",
             "A step of the machine multiplies one of them and divides the other: loops of a counter machine.",
             "The symbols of the input are sorted, so that their counts determine it.",
-            "The counter machine becomes C-RASP with chain of thought (Lemma 3.5 of the same paper), and a decoder.",
+            "It becomes C-RASP (Lemma 3.5 of “Softmax Transformers are Turing-Complete”), and that becomes a decoder.",
         ),
         rank=8,
     ),

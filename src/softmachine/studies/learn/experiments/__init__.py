@@ -9,6 +9,7 @@ from softmachine.studies.learn.experiments import depth_or_precision, softmax_tu
 from softmachine.studies.learn.runs import Record
 from softmachine.studies.learn.settings import Setting
 from softmachine.support.errors import UsageError
+from softmachine.support.text import did_you_mean
 
 SCALES = ("small", "medium", "paper")
 """Two hours on a laptop, one night on a laptop, and a GPU."""
@@ -44,7 +45,10 @@ def experiment_named(name: str) -> Experiment:
         UsageError: If there is none.
     """
     if name not in EXPERIMENTS:
-        raise UsageError(f"there is no experiment {name!r}", hint=f"choose one of {', '.join(EXPERIMENTS)}")
+        raise UsageError(
+            f"unknown experiment {name!r}",
+            hint=did_you_mean(name, EXPERIMENTS),
+        )
     return EXPERIMENTS[name]
 
 
@@ -55,4 +59,4 @@ def require_scale(scale: str) -> None:
         UsageError: If there is no such scale.
     """
     if scale not in SCALES:
-        raise UsageError(f"there is no scale {scale!r}", hint=f"choose one of {', '.join(SCALES)}")
+        raise UsageError(f"unknown scale {scale!r}", hint=did_you_mean(scale, SCALES))
