@@ -20,7 +20,7 @@ from softmachine.support.errors import ConstructionError, UsageError
 from softmachine.theorems import all_theorems
 from softmachine.theorems.codec import Codec, DecoderCodec, Prompt, SegmentedCodec
 from tests.cases import CASES, Case, told
-from tests.exports.helpers import stock_model
+from tests.exports.helpers import checkpoint_model
 from tests.exports.plain import lowered_logits
 from tests.models import model_of, signals_of
 
@@ -161,7 +161,7 @@ def case_theorem(case: Case) -> sm.Theorem:
 @pytest.mark.parametrize("case", [case for case in CASES if case.positions], ids=str)
 def test_stock_checkpoint(case: Case) -> None:
     """The tensors of an exported checkpoint, evaluated with NumPy."""
-    model = stock_model(compiled(case).source, case.theorem, case.positions, "onnx")
+    model = checkpoint_model(compiled(case).source, case.theorem, case.positions, "onnx")
     lowered = lower(model, case.positions, ahead=not isinstance(model.codec, DecoderCodec))
     for word, _ in case.examples:
         prompt, said = model.codec.prompt(word), tuple(model.codec.expected(word, MOST))

@@ -17,7 +17,7 @@ from softmachine.exports.verify import Verification
 from softmachine.exports.writing import Exported, Filled, describe
 from softmachine.languages import formats, zoo
 from tests.cli.conftest import Cli
-from tests.exports.helpers import stock_model
+from tests.exports.helpers import checkpoint_model
 
 ONNX = importlib.util.find_spec("onnx") is not None and importlib.util.find_spec("onnxruntime") is not None
 
@@ -58,7 +58,7 @@ def test_show_folds_long_lists_of_names_unless_all_are_wanted(cli: Cli) -> None:
 
 
 def test_show_describes_a_folder_that_was_exported(cli: Cli, tmp_path: Path) -> None:
-    folder, model = tmp_path / "exported", stock_model("increment", "address-bits", 24)
+    folder, model = tmp_path / "exported", checkpoint_model("increment", "address-bits", 24)
     folder.mkdir()
     placed, dialogue = gpt2(lower(model, 24), "float32"), dialogue_of(model, [("1",)], 24)
     verified = (Verification("float32", 1, 1, 1, 1.0, None),)
