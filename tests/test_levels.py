@@ -26,16 +26,16 @@ from tests.models import model_of, signals_of
 
 MOST = 1000
 """So many steps are enough for every example."""
-JITTED_QUICKLY = ("chapter-8", "counter")
+JITTED_QUICKLY = ("turing-average-hard", "counter")
 """The fast engine writes code for every model, which takes seconds; the others are slow."""
 UNPROVEN = (
-    "turing-relative",
-    "temporal-masked-unbounded",
-    "temporal-masked-literal",
-    "temporal-masked-unbounded-literal",
+    "turing-counter-relative-bias",
+    "temporal-masked-unbounded-positions",
+    "temporal-masked-paper-positions",
+    "temporal-masked-unbounded-paper-positions",
 )
 """What softmax of growing scores comes to is not proven to the fast engine."""
-LARGE_AND_SOFT = (("ternary", "soft"),)
+LARGE_AND_SOFT = (("turing-ternary", "soft"),)
 """A large model is tables to the fast engine, and these have no proof for softmax; code of its own has none, either."""
 HASHED = ("automaton-layer-norm",)
 """The layer-norm hash is irrational."""
@@ -67,7 +67,7 @@ def read(codec: Codec[Source], prompt: Prompt, said: tuple[str | None, ...]) -> 
     return [*prompt.tokens, *(token or "" for token in said[:-1])], len(prompt.tokens) - 1
 
 
-TINY = {"nondeterministic-logspace-literal"}
+TINY = {"nl-configuration-graph-unpruned"}
 """For machines smaller than any of the zoo: tests/theorems/test_nondeterministic_logspace.py has one."""
 
 

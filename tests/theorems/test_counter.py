@@ -18,7 +18,7 @@ from softmachine.support.token_array import Packed
 from softmachine.theorems.counter.tokens import CounterCodec
 from tests.sources.counter_machines import random_counter_machine
 
-CONSTRUCTIONS = ["counter", "counter-relu", "counter-relu-bounded"]
+CONSTRUCTIONS = ["counter", "counter-relu", "counter-relu-max-length"]
 MOST = 40
 HALVE = """
     input a
@@ -156,7 +156,7 @@ def test_letters_in_order_are_a_nested_count() -> None:
     with pytest.raises(ConstructionError, match="cannot be counted"):
         sm.compile(parse(text), "counter-relu")
     machine = parse(text)
-    for construction in ("counter", "counter-relu-bounded"):
+    for construction in ("counter", "counter-relu-max-length"):
         model = sm.compile(machine, construction, length=20)
         assert sm.run(model, "aabb").accepted
         assert not sm.run(model, "abab").accepted

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 EXAMPLES = """[dim]Examples:[/]
   softmachine theorems
-  softmachine theorems chapter-8
+  softmachine theorems turing-average-hard
   softmachine theorems --table"""
 
 INDENT = 4

@@ -14,13 +14,13 @@ from softmachine.theorems.theorem import API, Needs, Stock, Theorem
 __all__ = ["Needs", "Stock", "Theorem", "all_theorems", "own_source", "theorem_for", "theorem_named", "theorems_for"]
 
 PREFERRED = {
-    "turing": "chapter-8",
+    "turing": "turing-average-hard",
     "temporal": "temporal-encoder",
     "srasp": "srasp",
     "rasp": "rasp",
     "crasp": "crasp",
     "counter": "counter",
-    "circuit": "circuit-binary",
+    "circuit": "circuit-and-or-not",
     "graph": "connectivity",
 }
 """For each source language, the default theorem, so that the others need not be imported."""

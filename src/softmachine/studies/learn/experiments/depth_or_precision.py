@@ -3,7 +3,7 @@
 "The Expressive Power of Low Precision Softmax Transformers with (Summarized) Chain-of-Thought" (Brösamle and Eckstein)
 predicts: depth. The number of layers of its construction is proportional to the logarithm of the length, and few bits
 suffice; with summaries, the relevant length is that of a segment. The authors train on searches of Sudoku puzzles. Here
-the data are traces of a Turing machine, in the tokens of the same construction (``ternary`` and ``ternary-summary``):
+the data are traces of a Turing machine, in the tokens of the same construction (``turing-ternary`` and ``turing-ternary-summary``):
 head positions are periodically written in binary, and the symbol of a cell has to be retrieved. The machine converts
 Gray code to binary, from left to right, with two steps per cell: traces are about six times as long as words, there are
 many words of every length, and a small decoder learns it in a minute. (There are only about a thousand palindromes, or
@@ -47,7 +47,7 @@ table:
     [0, 1]: {write: 1, R: odd}
   done:
 """
-KINDS = {"ternary": "chain of thought", "ternary-summary": "summarised"}
+KINDS = {"turing-ternary": "chain of thought", "turing-ternary-summary": "summarised"}
 ENOUGH = 0.9
 FEW = 20
 """Minimum number of held-out traces per length; lengths with fewer are merged, so no single trace decides."""
@@ -80,7 +80,7 @@ class Scale:
 
 SCALES = {
     "small": Scale(
-        {"ternary": (14, 128), "ternary-summary": (10, 64)},
+        {"turing-ternary": (14, 128), "turing-ternary-summary": (10, 64)},
         4_000,
         (2, 4, 6),
         ("float32", "bits:4"),
