@@ -9,6 +9,7 @@ from typing import Any
 
 import softmachine as sm
 from softmachine.languages import zoo
+from softmachine.support.stored_names import THEOREMS
 from tests.digests.digest import name_digest, number_digest
 
 CONTEXTS = (16, 64)
@@ -43,7 +44,7 @@ REFUSED = "refused"
 """Recorded in place of the digest of the numbers if there is an error; its message stands in place of the names."""
 LEFT_OUT = "left out"
 """Recorded in place of both digests of a case that has not been recorded because it takes too long."""
-RENAMED: dict[str, str] = {}
+RENAMED: dict[str, str] = dict(THEOREMS)
 """From the recorded name of an entry, a theorem or a kind of attention to its present one, where they differ.
 
 A rename adds a line here and leaves the keys of the record as they are.

@@ -1,4 +1,4 @@
-"""The constructions for stock checkpoints: turing-binary-address, turing-residue-address, turing-residue-address-no-positions."""
+"""The constructions for stock checkpoints: binary addresses, and addresses modulo M with and without positions."""
 
 from __future__ import annotations
 
