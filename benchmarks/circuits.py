@@ -31,7 +31,7 @@ def main(inputs: int) -> None:
     table = Table(title=f"{source}: {inputs} random inputs")
     for heading in ("theorem", "attention", "arithmetic", "positions", "width", "right", "seconds an input"):
         table.add_column(heading, justify="right")
-    for theorem in ("circuit-binary", "circuit-unit"):
+    for theorem in ("circuit-and-or-not", "circuit-threshold"):
         for attention in ("hard", "soft"):
             model = sm.compile(source, theorem, attention=attention)
             for arithmetic in ("float64", f"fixed:{smallest_bits(model)}"):

@@ -23,7 +23,7 @@ from softmachine.languages.turing import Rule, Tape, TuringMachine
 
 STATES = (20, 40, 80, 160, 320)
 SYMBOLS = ("_", "0", "1", "2")
-COUNTERS = ("turing-counter", "turing-relative")
+COUNTERS = ("turing-counter", "turing-counter-relative-bias")
 MACHINES = ("palindrome", "binary-multiplication", "universal")
 
 
@@ -57,7 +57,7 @@ def seconds(work: Callable[[], object]) -> float:
 
 
 def analysis() -> Table:
-    """Seconds to compile by ``chapter-8``, and from the weights to the fast engine's code, before numba."""
+    """Seconds to compile by ``turing-average-hard``, and from the weights to the fast engine's code, before numba."""
     table = Table(title="chapter 8, one tape")
     for heading in ("rules", "compile", "analysis", "of 80 rules, a rule"):
         table.add_column(heading, justify="right")

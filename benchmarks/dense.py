@@ -34,7 +34,7 @@ LETTERS = 3
 SOFT = (
     (MACHINE, "", STEPS // 4),
     (MACHINE, "", STEPS),
-    (f"{MACHINE}, chapter-8-summary", "", STEPS // 4),
+    (f"{MACHINE}, turing-average-hard-summary", "", STEPS // 4),
     ("binary-counter", "", STEPS // 2),
     ("prime-counter", "a" * 31, STEPS),
     ("power-of-two-crasp", "a" * 128, STEPS),

@@ -73,7 +73,7 @@ def memory(console: Console) -> None:
     table = Table(title="all of busy beaver 5, one process each")
     for heading in ("theorem", "steps", "tokens", "longest context", "seconds", "peak", "of that the run"):
         table.add_column(heading, justify="right")
-    for theorem in ("chapter-8", "chapter-8-summary"):
+    for theorem in ("turing-average-hard", "turing-average-hard-summary"):
         found = {}
         for steps in (1, 10**8):
             command = [sys.executable, "-c", MEMORY, theorem, str(steps)]

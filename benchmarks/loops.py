@@ -55,7 +55,7 @@ def row(name: str, model: Model, word: str, *, both: bool) -> list[str]:
 def multiplied(bits: int) -> tuple[Circuit, Model, str]:
     """Return a multiplier, its model, and a random input on which the model is checked."""
     source, chooser = multiplier(bits), random.Random(bits)
-    model, word = sm.compile(source, "circuit-binary"), "".join(chooser.choices("01", k=source.width))
+    model, word = sm.compile(source, "circuit-and-or-not"), "".join(chooser.choices("01", k=source.width))
     attention.MANY = memory.FEWEST_ROWS = 128
     if sm.run(model, word, yes=True).output != evaluate(source, word):
         raise SystemExit(f"the product of {word} is wrong")

@@ -21,7 +21,7 @@ CASES: tuple[tuple[str, str | None, dict[str, object]], ...] = (
     ("palindrome", "abba", {}),
     ("busy-beaver-5", None, {"max_steps": 10_000}),
     ("universal", None, {"max_steps": 1_000}),
-    ("palindrome", "abba", {"theorem": "ternary"}),
+    ("palindrome", "abba", {"theorem": "turing-ternary"}),
     ("dyck-2-program", "([])([()])", {}),
     ("gcd-counter", "aaaabbbbbbcc", {}),
     ("interrupt-controller", "0" * 36, {}),

@@ -33,8 +33,8 @@ from softmachine.theorems.codec import DecoderCodec, SegmentedCodec
 CASES = (
     ("busy-beaver-5", None, "", 500),
     ("busy-beaver-5", None, "", 2000),
-    ("busy-beaver-5", "chapter-8-summary", "", 500),
-    ("busy-beaver-5", "chapter-8-summary", "", 2687),
+    ("busy-beaver-5", "turing-average-hard-summary", "", 500),
+    ("busy-beaver-5", "turing-average-hard-summary", "", 2687),
     ("binary-counter", None, "", 1000),
     ("prime-counter", None, "a" * 31, 2000),
     ("power-of-two-crasp", None, "a" * 128, 2000),

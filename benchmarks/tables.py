@@ -48,7 +48,7 @@ class Case:
     name: str
     word: str = ""
     length: int = 4096
-    theorem: str = "ternary"
+    theorem: str = "turing-ternary"
 
 
 UNIVERSAL = ";1Rss,1R;1Lss,0Rsss;1Lsss,1Lsss#"
@@ -62,9 +62,9 @@ CASES = (
     Case("universal", UNIVERSAL),
     Case("two-tape-copy", "abb" * 200),
     Case("three-tape-addition", "10" * 120 + "+" + "11" * 120),
-    Case("binary-counter", theorem="ternary-summary"),
-    Case("busy-beaver-5", theorem="ternary-summary"),
-    Case("universal", UNIVERSAL, theorem="ternary-summary"),
+    Case("binary-counter", theorem="turing-ternary-summary"),
+    Case("busy-beaver-5", theorem="turing-ternary-summary"),
+    Case("universal", UNIVERSAL, theorem="turing-ternary-summary"),
 )
 FEW, MANY, SECONDS = 100, 40_000, 1.0
 COLUMNS = ("machine", "theorem", "context", "tokens", "first", "decoding", "again", "dense")
@@ -198,6 +198,6 @@ if __name__ == "__main__":
     given = sys.argv[1:]
     if given[:1] == ["--only"]:
         chosen = CASES[int(given[1])]
-        print(json.dumps((in_one_context if chosen.theorem == "ternary" else in_segments)(chosen)))
+        print(json.dumps((in_one_context if chosen.theorem == "turing-ternary" else in_segments)(chosen)))
     else:
         main(Path(given[0]) if given else None)

@@ -34,7 +34,11 @@ from softmachine.support.errors import SoftmachineError
 from softmachine.theorems.codec import DecoderCodec, Prompt, SegmentedCodec
 from softmachine.theorems.ternary.tokens import TernaryCodec
 
-NAMES = {"chapter-8": "chapter 8", "ternary": "ternary", "ternary-summary": "ternary, summaries"}
+NAMES = {
+    "turing-average-hard": "chapter 8",
+    "turing-ternary": "turing-ternary",
+    "turing-ternary-summary": "ternary, summaries",
+}
 MOST_BITS = 53
 TIMED = 200
 """Number of tokens for measuring the speed."""
@@ -80,10 +84,10 @@ def contexts(codec: DecoderCodec[Source], steps: int) -> list[tuple[Prompt, tupl
 
 def model_for(machine: TuringMachine, theorem: str, steps: int) -> Model:
     """Compile the weights for this number of steps."""
-    if theorem == "chapter-8":
+    if theorem == "turing-average-hard":
         return sm.compile(machine)
     for bits in range(4, 25):
-        codec = TernaryCodec(machine, bits, theorem == "ternary-summary")
+        codec = TernaryCodec(machine, bits, theorem == "turing-ternary-summary")
         longest = max(len(prompt.tokens) + len(tokens) for prompt, tokens in contexts(codec, steps))
         if longest <= 1 << bits:
             return sm.compile(machine, theorem, length=1 << bits)

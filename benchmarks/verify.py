@@ -22,11 +22,11 @@ from softmachine.compiler.model import Model
 from softmachine.engines.run import Running
 
 MACHINES = {
-    "busy beaver 5": ("busy-beaver-5", "chapter-8"),
-    "binary counter": ("binary-counter", "chapter-8"),
-    "bouncer": ("1RB1LA_1LA1RB", "chapter-8"),
-    "busy beaver 5, summaries": ("busy-beaver-5", "chapter-8-summary"),
-    "binary counter, summaries": ("binary-counter", "chapter-8-summary"),
+    "busy beaver 5": ("busy-beaver-5", "turing-average-hard"),
+    "binary counter": ("binary-counter", "turing-average-hard"),
+    "bouncer": ("1RB1LA_1LA1RB", "turing-average-hard"),
+    "busy beaver 5, summaries": ("busy-beaver-5", "turing-average-hard-summary"),
+    "binary counter, summaries": ("binary-counter", "turing-average-hard-summary"),
 }
 WARM_UP = 200_000
 

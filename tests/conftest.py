@@ -41,14 +41,14 @@ KEPT = 4
 """Every n-th case of a long sweep is in the fast suite."""
 LEVELS = ("test_interpreter", "test_signals", "test_weights_in_float64", "test_saved_and_loaded")
 HEAVY = (
-    "configuration-graph",
+    "turing-configuration-graph",
     "turing-",
-    "ternary",
+    "turing-ternary",
     "circuit-evaluator",
     "uniform-",
-    "threshold-evaluator",
+    "circuit-evaluator-threshold",
     "odd-walks",
-    "nondeterministic-logspace",
+    "nl-configuration-graph",
 )
 """Of the table of cases, the levels above are quick, except for these theorems."""
 

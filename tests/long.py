@@ -159,13 +159,13 @@ LONG = {
 
 LEVELS = ("test_signals", "test_weights_in_rationals", "test_weights_in_float64")
 HEAVY = (
-    "configuration-graph",
+    "turing-configuration-graph",
     "turing-",
     "circuit-evaluator",
-    "ternary-summary",
+    "turing-ternary-summary",
     "uniform-",
-    "threshold-evaluator",
+    "circuit-evaluator-threshold",
     "odd-walks",
-    "nondeterministic-logspace",
+    "nl-configuration-graph",
 )
 """Of the table of cases: these theorems at these levels."""

@@ -20,22 +20,22 @@ from softmachine.support.errors import ConstructionError, UsageError
 from softmachine.theorems import all_theorems
 from softmachine.theorems.codec import Codec, DecoderCodec, Prompt, SegmentedCodec
 from tests.cases import CASES, Case, summarise
-from tests.exports.helpers import stock_model
+from tests.exports.helpers import checkpoint_model
 from tests.exports.plain import lowered_logits
 from tests.models import signals_of
 
 MOST = 1000
 """So many steps are enough for every example."""
-JITTED_QUICKLY = ("chapter-8", "counter")
+JITTED_QUICKLY = ("turing-average-hard", "counter")
 """The fast engine writes code for every model, which takes seconds; the others are slow."""
 UNPROVEN = (
-    "turing-relative",
-    "temporal-masked-unbounded",
-    "temporal-masked-literal",
-    "temporal-masked-unbounded-literal",
+    "turing-counter-relative-bias",
+    "temporal-masked-unbounded-positions",
+    "temporal-masked-paper-positions",
+    "temporal-masked-unbounded-paper-positions",
 )
 """What softmax of growing scores comes to is not proven to the fast engine."""
-LARGE_AND_SOFT = (("ternary", "soft"),)
+LARGE_AND_SOFT = (("turing-ternary", "soft"),)
 """A large model is tables to the fast engine, and these have no proof for softmax; code of its own has none, either."""
 HASHED = ("automaton-layer-norm",)
 """The layer-norm hash is irrational."""
@@ -63,7 +63,7 @@ def read(codec: Codec[Source], prompt: Prompt, said: tuple[str | None, ...]) -> 
     return [*prompt.tokens, *(token or "" for token in said[:-1])], len(prompt.tokens) - 1
 
 
-TINY = {"nondeterministic-logspace-literal"}
+TINY = {"nl-configuration-graph-unpruned"}
 """For machines smaller than any of the zoo: tests/theorems/test_nondeterministic_logspace.py has one."""
 
 
@@ -157,7 +157,7 @@ def case_theorem(case: Case) -> sm.Theorem:
 @pytest.mark.parametrize("case", [case for case in CASES if case.positions], ids=str)
 def test_stock_checkpoint(case: Case) -> None:
     """The tensors of an exported checkpoint, evaluated with NumPy."""
-    model = stock_model(case.model.source, case.theorem, case.positions, "onnx")
+    model = checkpoint_model(case.model.source, case.theorem, case.positions, "onnx")
     lowered = lower(model, case.positions, ahead=not isinstance(model.codec, DecoderCodec))
     for word, _ in case.examples:
         prompt, said = model.codec.prompt(word), tuple(model.codec.expected(word, MOST))

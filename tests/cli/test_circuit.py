@@ -77,7 +77,7 @@ def test_bad_requests_for_circuits_are_refused(cli: Cli, arguments: list[str], m
 
 
 def test_growth_is_measured_at_several_lengths(cli: Cli) -> None:
-    out = cli("show", "increment", "--theorem", "ternary", "--growth", "16,32,64").out
+    out = cli("show", "increment", "--theorem", "turing-ternary", "--growth", "16,32,64").out
     assert "depth      14, 17, 19" in out
     assert "measured for n = 16, 32, 64" in out
     fixed = cli("show", "palindrome", "--growth", "16,32", "--json").json

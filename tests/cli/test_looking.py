@@ -100,10 +100,10 @@ def test_a_picture_that_cannot_be_drawn_is_refused(
 
 
 def test_theorems_print_their_guides(cli: Cli) -> None:
-    out = cli("theorems", "chapter-8").out
+    out = cli("theorems", "turing-average-hard").out
     assert "One token of a run" in out
     assert "Where is the head? Step 2." in out
-    (answer,) = cli("theorems", "chapter-8", "--json").json["theorems"]
+    (answer,) = cli("theorems", "turing-average-hard", "--json").json["theorems"]
     assert answer["guide"][0]["title"] == "What does the token contain?"
 
 

@@ -195,7 +195,7 @@ def test_interrupted_json_has_no_verdict(cli: Cli, monkeypatch: pytest.MonkeyPat
         (["--attention", "sharp"], "unknown attention 'sharp'"),
         (["--arithmetic", "decimal"], "exact, float64, float32"),
         (["--engine", "slow"], "auto, dense, fast"),
-        (["--theorem", "chapter-80"], "chapter-8"),
+        (["--theorem", "chapter-80"], "turing-average-hard"),
         (["--format", "cobol"], "turingmachine.io"),
         (["--max-steps", "-1"], "--max-steps"),
         (["--max-steps", "many"], "--max-steps"),

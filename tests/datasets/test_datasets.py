@@ -25,7 +25,7 @@ NO_PYARROW = pytest.mark.skipif(find_spec("pyarrow") is None, reason="pyarrow is
 FORMATS = ["jsonl", "csv", pytest.param("parquet", marks=NO_PYARROW)]
 
 
-LARGE = ("turing-counter", "turing-relative")
+LARGE = ("turing-counter", "turing-counter-relative-bias")
 """Theorems whose models are slow to compile."""
 MANY_STEPS, FEW_STEPS = 10_000, 40
 """Autoregressive programs are run again for every letter, and some do not terminate."""
@@ -199,19 +199,22 @@ def test_runs_that_do_not_end_are_refused_or_left_out_and_counted(tmp_path: Path
 
 def test_traces_fit_into_the_context_that_weights_would_be_made_for() -> None:
     with pytest.raises(UsageError, match="a context of 16 positions") as found:
-        list(sm.dataset("increment", up_to=6, theorem="ternary-summary", context=16))
+        list(sm.dataset("increment", up_to=6, theorem="turing-ternary-summary", context=16))
     assert "a larger context" in str(found.value)
     with pytest.raises(ConstructionError, match="depend on a length"):
-        sm.dataset("increment", up_to=6, theorem="ternary")
+        sm.dataset("increment", up_to=6, theorem="turing-ternary")
     longest = max(
-        len(row.prompt) + len(row.trace) for row in sm.dataset("increment", up_to=3, theorem="ternary", context=32)
+        len(row.prompt) + len(row.trace)
+        for row in sm.dataset("increment", up_to=3, theorem="turing-ternary", context=32)
     )
     assert longest <= 32
 
 
 def test_the_tokens_of_a_model_are_taken() -> None:
-    model = sm.compile("increment", "ternary", length=32)
-    assert list(sm.dataset(model, up_to=2)) == list(sm.dataset("increment", up_to=2, theorem="ternary", context=32))
+    model = sm.compile("increment", "turing-ternary", length=32)
+    assert list(sm.dataset(model, up_to=2)) == list(
+        sm.dataset("increment", up_to=2, theorem="turing-ternary", context=32)
+    )
 
 
 def read(file: Path) -> list[dict[str, Any]]:

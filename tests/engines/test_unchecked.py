@@ -105,7 +105,7 @@ def test_models_of_every_theorem_run_when_a_head_is_ablated(case: Case) -> None:
 
 
 def test_a_shorter_context_is_not_advised_for_weights_that_outgrow_theirs() -> None:
-    case = next(case for case in CASES if (case.theorem, case.attention) == ("ternary", "hard"))
+    case = next(case for case in CASES if (case.theorem, case.attention) == ("turing-ternary", "hard"))
     whole = case.model
     with pytest.raises(OutgrownError, match="or limit the steps"):
         sm.run(ablated(whole, whole.weights.heads[0].name), case.examples[0][0], checked=False)

@@ -31,16 +31,16 @@ needs_onnx = pytest.mark.skipif(not ONNX, reason="onnx or onnxruntime is missing
 FORMATS = [pytest.param("bert", marks=needs_torch), pytest.param("onnx", marks=needs_onnx)]
 SLOW_WITH_TORCH = [pytest.param("bert", marks=[needs_torch, pytest.mark.slow]), FORMATS[1]]
 ENCODERS = [
-    ("full-adder", "circuit-binary", None),
-    ("and-or", "circuit-unit", None),
-    ("comparator-4", "circuit-unit", None),
+    ("full-adder", "circuit-and-or-not", None),
+    ("and-or", "circuit-threshold", None),
+    ("comparator-4", "circuit-threshold", None),
     ("and-or", "circuit-evaluator", 256),
     ("response-formula", "temporal-encoder", 12),
     ("dyck-1-program", "srasp", 12),
     ("reverse-program", "srasp", 12),
     ("in-order-crasp", "crasp", 12),
     ("one-way-streets", "connectivity", None),
-    ("parity", "configuration-graph", 3),
+    ("parity", "turing-configuration-graph", 3),
 ]
 
 
@@ -116,7 +116,7 @@ def test_symbols_that_python_and_markdown_read_otherwise_are_quoted() -> None:
 
 def test_an_output_may_be_an_input_and_be_listed_twice() -> None:
     both = Circuit(name="both", inputs=("a|b",), gates=(), outputs=("a|b", "a|b"))
-    model = checkpoint_model(both, "circuit-unit", 8, "onnx")
+    model = checkpoint_model(both, "circuit-threshold", 8, "onnx")
     manual = Manual("test", "a test", "{prints}\n", generates=False, adds="")
     text = usage(manual, lower(model, 8, ahead=True), dialogue_of(model, [("1",)], 8), 1)
     assert "# a|b true\n# a|b true\n" in text

@@ -29,7 +29,7 @@ from tests.models import model_of
 FILES = Path(__file__).parents[1] / "command_output" / "files"
 SOURCES = {
     "turing": (str(FILES / "flip.yaml"), None),
-    "ternary": (str(FILES / "tiny.yaml"), "ternary"),
+    "turing-ternary": (str(FILES / "tiny.yaml"), "turing-ternary"),
     "temporal": ("Q_a since Q_b", None),
     "srasp": (str(FILES / "bigram.srasp"), None),
     "crasp": (str(FILES / "most.crasp"), None),

@@ -312,12 +312,12 @@ def test_without_torch_the_message_says_what_to_install(tmp_path: Path, monkeypa
 
 @needs_torch
 def test_a_format_that_does_not_hold_is_refused_with_the_step_and_the_remedy(cli: Cli, tmp_path: Path) -> None:  # noqa: F811
-    wanted = ("--dtype", "bfloat16", "--theorem", "address-bits", "--context", 64)
+    wanted = ("--dtype", "bfloat16", "--theorem", "turing-binary-address", "--context", 64)
     called = cli("export", "palindrome", *wanted, "-o", tmp_path / "model")
     assert called.status == 2
     assert "gives a wrong output: in bfloat16, on 'ab" in called.err
     assert "token 16 should be" in called.err
-    assert "the theorem residues is designed for bfloat16" in called.err
+    assert "the theorem turing-residue-address is designed for bfloat16" in called.err
     assert list(tmp_path.iterdir()) == []
 
 

@@ -66,7 +66,7 @@ def test_the_code_of_an_encoders_card_reads_unspaced_text_and_refuses_unknown_te
 
 @needs_torch
 def test_a_tokenizer_that_loses_the_unknown_token_is_noticed(tmp_path: Path) -> None:
-    model = checkpoint_model("increment", "address-bits", 16)
+    model = checkpoint_model("increment", "turing-binary-address", 16)
     placed, prompt_format = gpt2(lower(model, 16), "float32"), dialogue_of(model, [("1", "0")], 16)
     (tmp_path / "config.json").write_text('{"model_type": "gpt2"}', encoding="utf-8")
     _save_tokenizer(placed.model, tmp_path, prompt_format)
@@ -113,7 +113,7 @@ def test_symbols_of_one_character_need_no_spaces_unless_another_token_is_spelled
 def test_a_decoder_is_verified_on_long_runs_of_either_verdict_and_on_one_near_the_last_position(
     name: str, length: int
 ) -> None:
-    model = checkpoint_model(name, "address-bits", length)
+    model = checkpoint_model(name, "turing-binary-address", length)
     codec = model.codec
     assert isinstance(codec, DecoderCodec)
     prompt_format = dialogue_of(model, _words(model, length), length)
@@ -142,7 +142,7 @@ def test_an_encoder_is_verified_on_as_many_accepted_as_rejected_words_of_every_l
 
 
 def test_a_source_without_verdicts_is_verified_on_random_words() -> None:
-    model = checkpoint_model("increment", "address-bits", 32)
+    model = checkpoint_model("increment", "turing-binary-address", 32)
     longest, sampled = _sample(model.codec, 32)
     assert len(longest) == 1
     assert len(sampled) == SAMPLED
@@ -150,7 +150,7 @@ def test_a_source_without_verdicts_is_verified_on_random_words() -> None:
 
 def test_a_search_for_words_ends_when_its_budget_is_spent(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(exporting, "MOST_SAMPLED", 200)
-    _, sampled = _sample(checkpoint_model("equality", "address-bits", 64).codec, 64)
+    _, sampled = _sample(checkpoint_model("equality", "turing-binary-address", 64).codec, 64)
     assert len(sampled) < SAMPLED
 
 

@@ -130,9 +130,9 @@ def require_sizes(folder: Path, found: Found) -> None:
 @pytest.mark.parametrize(
     ("to", "theorem"),
     [
-        ("gpt2", "address-bits"),
-        pytest.param("llama", "residues-without-positions", marks=pytest.mark.slow),
-        pytest.param("gpt2-default", "address-bits", marks=pytest.mark.slow),
+        ("gpt2", "turing-binary-address"),
+        pytest.param("llama", "turing-residue-address-no-positions", marks=pytest.mark.slow),
+        pytest.param("gpt2-default", "turing-binary-address", marks=pytest.mark.slow),
     ],
 )
 def test_a_card_teaches_to_read_and_write_what_our_engine_has(to: str, theorem: str, tmp_path: Path) -> None:
@@ -190,14 +190,14 @@ def test_the_attention_maps_of_a_card_are_those_of_its_heads(tmp_path: Path) -> 
 
 
 def test_the_plain_reading_of_a_card_is_that_of_the_oracle() -> None:
-    model = lower(checkpoint_model("increment", "address-bits", 24), 24)
+    model = lower(checkpoint_model("increment", "turing-binary-address", 24), 24)
     ids = [model.index[token] for token in ("<bos>", "1", "0", "1", "<run>")]
     *_, last = streams(model, ids)
     assert np.array_equal(model.unembedding.of(last), lowered_logits(model, ids))
 
 
 def test_a_telling_patch_changes_the_answer() -> None:
-    model = lower(checkpoint_model("increment", "address-bits", 24), 24)
+    model = lower(checkpoint_model("increment", "turing-binary-address", 24), 24)
     ids = [model.index[token] for token in ("<bos>", "1", "0", "1", "<run>")]
     patch = telling_patch(model, ids, -1)
     assert patch is not None

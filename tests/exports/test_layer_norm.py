@@ -16,8 +16,8 @@ SIGNS = [
     ("2*#<[Q_a] >= #<[Q_b] + 1", "temporal-layer-norm", "llama"),
     ("once (#<[Q_a] > 2 and Q_b)", "temporal-layer-norm", "gpt2"),
     ("#>[Q_a] > 2 and Q_b", "temporal-layer-norm", "bert"),
-    ("prev (Q_a and not Q_b)", "unique-hard", "gpt2"),
-    ("last and (Q_a or Q_b)", "unique-hard", "bert"),
+    ("prev (Q_a and not Q_b)", "temporal-unique-hard", "gpt2"),
+    ("last and (Q_a or Q_b)", "temporal-unique-hard", "bert"),
 ]
 
 

@@ -373,7 +373,7 @@ VECTOR = {"title": "t", "component": 0, "bits": 1, "addresses": [1]}
         put("weights.features", 3),
         put("theorem", "unknown"),
         put("theorem", ["temporal"]),
-        put("theorem", "chapter-8"),
+        put("theorem", "turing-average-hard"),
         put("context", -1),
         put("context", "x"),
         put("context", True),
@@ -677,9 +677,9 @@ def test_a_theorem_that_is_not_known_here_is_named(whole: Path, tmp_path: Path) 
 
 
 def test_a_model_that_its_theorem_would_talk_to_otherwise_is_not_saved(tmp_path: Path) -> None:
-    made = sm.compile("increment", "residues", length=32)
-    assert made.theorem.name == "residues"
-    with pytest.raises(UsageError, match="its codec is not that of residues"):
+    made = sm.compile("increment", "turing-residue-address", length=32)
+    assert made.theorem.name == "turing-residue-address"
+    with pytest.raises(UsageError, match="its codec is not that of turing-residue-address"):
         native.save(replace(made, length=64), tmp_path / "model")
     assert everything(tmp_path) == {}
 

@@ -45,7 +45,9 @@ def require_right(model: Model, logits: Callable[[list[int]], Any], vocabulary: 
     return float(min(margins))
 
 
-@pytest.mark.parametrize("construction", ["address-bits", "residues", "residues-without-positions"])
+@pytest.mark.parametrize(
+    "construction", ["turing-binary-address", "turing-residue-address", "turing-residue-address-no-positions"]
+)
 def test_a_lowered_model_computes_the_run_with_bounded_coordinates(construction: str) -> None:
     model = checkpoint_model("increment", construction, 32)
     lowered = lower(model, 32)
@@ -57,7 +59,7 @@ def test_a_lowered_model_computes_the_run_with_bounded_coordinates(construction:
 
 @pytest.mark.parametrize(("place", "dtype"), [(gpt2, "float32"), (gpt2, "float16"), (gpt2_default, "float32")])
 def test_gpt2_from_its_tensors_alone_computes_the_run(place: Callable[..., Placed], dtype: str) -> None:
-    model = checkpoint_model("increment", "address-bits", 32)
+    model = checkpoint_model("increment", "turing-binary-address", 32)
     placed = place(lower(model, 32), dtype)
     margin = require_right(model, lambda ids: gpt2_logits(placed, ids), placed.model.vocabulary, 32)
     assert margin / placed.gain > 0.9
@@ -66,7 +68,7 @@ def test_gpt2_from_its_tensors_alone_computes_the_run(place: Callable[..., Place
 
 
 def test_in_float16_units_read_with_weights_that_it_has() -> None:
-    model = checkpoint_model("increment", "residues", 600)
+    model = checkpoint_model("increment", "turing-residue-address", 600)
     lowered = lower(model, 600)
     assert max(np.abs(layer.first.weight).max(initial=0) for layer in lowered.layers) > 65504
     placed = gpt2(lowered, "float16")
@@ -76,7 +78,7 @@ def test_in_float16_units_read_with_weights_that_it_has() -> None:
 
 
 def test_the_default_configuration_ties_the_embedding_and_has_widths_whose_roots_are_exact() -> None:
-    placed = gpt2_default(lower(checkpoint_model("increment", "address-bits", 32), 32), "float32")
+    placed = gpt2_default(lower(checkpoint_model("increment", "turing-binary-address", 32), 32), "float32")
     assert "lm_head.weight" not in placed.tensors
     config: Any = placed.config
     width, heads = config["n_embd"], config["n_head"]
@@ -86,7 +88,7 @@ def test_the_default_configuration_ties_the_embedding_and_has_widths_whose_roots
 
 
 def test_llama_from_its_tensors_alone_computes_the_run() -> None:
-    model = checkpoint_model("increment", "residues-without-positions", 32)
+    model = checkpoint_model("increment", "turing-residue-address-no-positions", 32)
     lowered = lower(model, 32)
     placed = llama(lowered, "float32")
     margin = require_right(model, lambda ids: llama_logits(placed, ids), placed.model.vocabulary, 32)
@@ -98,11 +100,11 @@ def test_llama_from_its_tensors_alone_computes_the_run() -> None:
 
 def test_llama_refuses_positions_and_float16() -> None:
     with pytest.raises(ConstructionError, match="uses position features, which a llama model does not have"):
-        llama(lower(checkpoint_model("increment", "address-bits", 16), 16), "float32")
+        llama(lower(checkpoint_model("increment", "turing-binary-address", 16), 16), "float32")
     with pytest.raises(ConstructionError, match="cannot be made for float16"):
-        llama(lower(checkpoint_model("increment", "residues-without-positions", 16), 16), "float16")
+        llama(lower(checkpoint_model("increment", "turing-residue-address-no-positions", 16), 16), "float16")
     with pytest.raises(ConstructionError, match="cannot be made for float16"):
-        gpt2_default(lower(checkpoint_model("increment", "residues", 16), 16), "float16")
+        gpt2_default(lower(checkpoint_model("increment", "turing-residue-address", 16), 16), "float16")
 
 
 def small(mask: Mask = Mask.CAUSAL, *, blind: bool = False, **options: Any) -> Model:
@@ -176,11 +178,11 @@ def test_a_table_of_all_pairs_of_positions_has_a_largest_size() -> None:
     ("name", "construction"),
     [
         ("response-formula", "temporal-encoder"),
-        ("alternating-formula", "temporal-encoder-unbounded"),
+        ("alternating-formula", "temporal-encoder-unbounded-positions"),
         ("reverse-program", "srasp"),
         ("flip-flop-program", "srasp"),
         ("in-order-crasp", "crasp"),
-        ("and-or", "circuit-unit"),
+        ("and-or", "circuit-threshold"),
         ("koenigsberg", "connectivity"),
     ],
 )
@@ -201,7 +203,7 @@ def test_an_encoder_knows_every_length_and_sees_what_it_should(name: str, constr
 
 def test_what_an_encoder_cannot_hold_is_refused_with_the_reason() -> None:
     with pytest.raises(ConstructionError, match="is a decoder: it generates token by token"):
-        lower(checkpoint_model("increment", "address-bits", 16), 16, ahead=True)
+        lower(checkpoint_model("increment", "turing-binary-address", 16), 16, ahead=True)
 
 
 def test_an_encoder_that_knows_the_length_is_refused() -> None:

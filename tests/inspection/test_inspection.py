@@ -27,16 +27,16 @@ CLOSE = Fraction(1, 10**24)
 NARROW = Fraction(1, 10**9)
 """Maximum width of enclosures."""
 LONG = (
-    "configuration-graph",
+    "turing-configuration-graph",
     "circuit-evaluator",
-    "ternary-summary",
+    "turing-ternary-summary",
     "turing-counter",
-    "turing-relative",
+    "turing-counter-relative-bias",
     "uniform-circuits",
-    "uniform-thresholds",
-    "threshold-evaluator",
+    "uniform-circuits-threshold",
+    "circuit-evaluator-threshold",
     "odd-walks",
-    "nondeterministic-logspace",
+    "nl-configuration-graph",
 )
 """Theorems whose models are slow in Python fractions."""
 SHORT = [case for case in CASES if case.theorem not in LONG]
@@ -90,7 +90,11 @@ def test_every_number_is_the_one_of_the_definition(case: Case) -> None:
         compare(moment, wanted, moment.place)
 
 
-HARD = [case for case in SHORT if case.attention == "hard" and case.theorem not in ("ternary", "residues")]
+HARD = [
+    case
+    for case in SHORT
+    if case.attention == "hard" and case.theorem not in ("turing-ternary", "turing-residue-address")
+]
 
 
 @pytest.mark.parametrize("case", HARD, ids=str)
@@ -128,7 +132,7 @@ def test_softmax_weights_are_enclosed_and_add_up_to_one() -> None:
     assert most(moment.logits["false"]) < least(moment.logits["true"])
 
 
-@pytest.mark.parametrize("theorem", ["chapter-8-summary", "ternary-summary"])
+@pytest.mark.parametrize("theorem", ["turing-average-hard-summary", "turing-ternary-summary"])
 def test_positions_of_segments_are_read_in_their_contexts(theorem: str) -> None:
     run = sm.run("binary-counter", "1", theorem=theorem, max_steps=60, context=64)
     codec = run.model.codec
@@ -150,11 +154,11 @@ def test_positions_of_segments_are_read_in_their_contexts(theorem: str) -> None:
 @pytest.mark.parametrize(
     ("source", "word", "theorem"),
     [
-        ("palindrome", "abba", "chapter-8"),
-        ("two-tape-palindrome", "aba", "chapter-8"),
+        ("palindrome", "abba", "turing-average-hard"),
+        ("two-tape-palindrome", "aba", "turing-average-hard"),
         ("parity-counter", "aaab", "counter"),
-        ("binary-counter", "1", "chapter-8-summary"),
-        ("increment", "101", "residues"),
+        ("binary-counter", "1", "turing-average-hard-summary"),
+        ("increment", "101", "turing-residue-address"),
     ],
 )
 def test_the_fast_engine_gives_the_same_keys_and_values(

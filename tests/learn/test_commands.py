@@ -72,7 +72,7 @@ def test_json_has_all_runs(capsys: pytest.CaptureFixture[str]) -> None:
         (["parity-counter", "--seeds", "0,1", "--save", "model"], "--save is for one run"),
         (["parity-counter", "--curriculum", "3"], "from 0 to 1"),
         (["parity-counter", "--plot", "plot.gif"], "should end in .png or .svg"),
-        (["palindrome", "--theorem", "ternary"], "depend on a length"),
+        (["palindrome", "--theorem", "turing-ternary"], "depend on a length"),
     ],
 )
 def test_mistakes_are_told_before_any_training(
@@ -106,7 +106,7 @@ def test_depth_or_precision_prints_a_length_for_every_depth_and_precision(
 ) -> None:
     tiny = replace(
         depth_or_precision.SCALES["small"],
-        sizes={"ternary": (4, 128), "ternary-summary": (4, 64)},
+        sizes={"turing-ternary": (4, 128), "turing-ternary-summary": (4, 64)},
         layers=(1, 2),
         precisions=("float32", "bits:3"),
         width=16,
@@ -142,7 +142,7 @@ def test_the_machine_of_depth_or_precision_turns_gray_code_into_binary() -> None
     from softmachine.theorems import theorem_for
 
     source = depth_or_precision.machine()
-    codec = theorem_for(source, "ternary").codec_for(source, 128)
+    codec = theorem_for(source, "turing-ternary").codec_for(source, 128)
     for number in range(1, 64):
         gray = f"{number ^ number >> 1:b}"
         output = [token or "" for token in codec.expected(gray, 1_000)]

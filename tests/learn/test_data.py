@@ -26,7 +26,7 @@ def test_traces_are_what_the_interpreter_says() -> None:
 
 
 def test_summarised_traces_come_in_the_segments_of_their_codec() -> None:
-    task = task_for(read_source("increment"), train=4, tests=(), theorem="ternary-summary", context=64, words=60)
+    task = task_for(read_source("increment"), train=4, tests=(), theorem="turing-ternary-summary", context=64, words=60)
     codec = codec_of(task)
     several = [each for each in corpus_of(task).everything if len(each.segments) > 1]
     assert several
@@ -76,7 +76,7 @@ def test_a_source_without_traces_is_refused() -> None:
 
 def test_tokens_that_depend_on_a_length_need_one() -> None:
     with pytest.raises(ConstructionError, match="depend on a length"):
-        task_for(read_source("palindrome"), train=4, tests=(8,), theorem="ternary")
+        task_for(read_source("palindrome"), train=4, tests=(8,), theorem="turing-ternary")
 
 
 def test_more_tests_than_words_are_refused_and_it_says_how_many_there_are() -> None:

@@ -22,9 +22,9 @@ OTHERS: dict[str, tuple[str, str | None, dict[str, Any]]] = {
     "two tapes": ("two-tape-palindrome", "aba", {}),
     "counting formula": ("dyck-1-formula", "(())", {}),
     "crasp that answers": ("dyck-1-crasp", "(())()", {}),
-    "ternary": ("palindrome", "aba", {"theorem": "ternary"}),
-    "summary": ("binary-counter", None, {"theorem": "chapter-8-summary", "max_steps": 60}),
-    "address bits": ("palindrome", "aba", {"theorem": "address-bits"}),
+    "turing-ternary": ("palindrome", "aba", {"theorem": "turing-ternary"}),
+    "summary": ("binary-counter", None, {"theorem": "turing-average-hard-summary", "max_steps": 60}),
+    "address bits": ("palindrome", "aba", {"theorem": "turing-binary-address"}),
 }
 """Further runs, by the feature that they demonstrate."""
 

@@ -47,9 +47,9 @@ EXACT = [
     ("#<[Q_a] >= #<[Q_b]", "temporal-layer-norm", "abbaab"),
     ("once (#<[Q_a] > 2 and prev Q_b)", "temporal-layer-norm", "aabab"),
     ("dyck-1-crasp", "crasp-layer-norm", "(())()"),
-    ("prev (Q_a and not Q_b)", "unique-hard", "abaab"),
-    ("Q_a since Q_b", "unique-hard", "abbaa"),
-    ("next Q_a or Q_b until Q_a", "unique-hard", "abba"),
+    ("prev (Q_a and not Q_b)", "temporal-unique-hard", "abaab"),
+    ("Q_a since Q_b", "temporal-unique-hard", "abbaa"),
+    ("next Q_a or Q_b until Q_a", "temporal-unique-hard", "abba"),
 ]
 
 
@@ -70,7 +70,7 @@ def test_the_layer_norm_hash_is_computed_in_floats(source: str) -> None:
 
 
 def test_softmax_in_place_of_a_head_that_takes_one_key_is_not_shown_as_certified() -> None:
-    data = page_data(Inspection(sm.run(sm.compile("prev Q_a", "unique-hard"), "aa")), None, "")
+    data = page_data(Inspection(sm.run(sm.compile("prev Q_a", "temporal-unique-hard"), "aa")), None, "")
     assert isinstance(data, dict)
     assert isinstance(data["soft"], dict)
     assert "takes one of the keys that tie" in str(data["soft"]["why"])

@@ -80,8 +80,8 @@ def test_models_of_all_languages_travel_as_text(source: str) -> None:
     [
         {"source": "Q_a since Q_b", "attention": "soft"},
         {"source": "prev Q_a", "attention": "soft", "length": 8},
-        {"source": "parity", "theorem": "residues", "context": 16},
-        {"source": "parity", "theorem": "chapter-8-summary"},
+        {"source": "parity", "theorem": "turing-residue-address", "context": 16},
+        {"source": "parity", "theorem": "turing-average-hard-summary"},
         {"source": "majority-crasp"},
         {"source": "koenigsberg"},
     ],
@@ -165,7 +165,7 @@ def test_words_from_any_number_on_are_those_that_follow() -> None:
                     assert list(words(letters, length, start)) == whole[start:]
 
 
-@pytest.mark.parametrize("theorem", ["turing-counter", "chapter-8"])
+@pytest.mark.parametrize("theorem", ["turing-counter", "turing-average-hard"])
 def test_words_of_all_lengths_from_any_word_on(theorem: str) -> None:
     source = sm.load("palindrome")
     assert isinstance(source, Source)
@@ -205,7 +205,7 @@ def test_a_saved_model_travels_as_text_and_an_edited_one_stays(
     rewrite(tmp_path / "model", swap)
     called = cli(*line)
     assert (called.status, called.json["disagreement_count"]) == (1, 31)
-    assert "continuing in one process: a worker compiled other weights of 'parity' by chapter-8" in called.err
+    assert "continuing in one process: a worker compiled other weights of 'parity' by turing-average-hard" in called.err
 
 
 def test_random_words_from_any_number_on_and_the_first_as_ever() -> None:

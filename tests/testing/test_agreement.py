@@ -68,13 +68,13 @@ def test_a_theorem_is_tested_in_every_attention_and_arithmetic(monkeypatch: pyte
     assert_theorem_holds("temporal-encoder", model_of("Q_a since Q_b").source, up_to=2)
     assert tried == [("hard", "float64"), ("hard", "exact"), ("soft", "float64"), ("soft", "ball")]
     tried.clear()
-    assert_theorem_holds("chapter-8", model_of("parity").source, up_to=2, certified=10)
+    assert_theorem_holds("turing-average-hard", model_of("parity").source, up_to=2, certified=10)
     assert tried == [("hard", "float64"), ("hard", "exact"), ("soft", "float64"), ("soft", "ball")]
 
 
 @pytest.mark.parametrize("seed", range(3))
 def test_theorems_hold_on_random_sources(seed: int) -> None:
-    assert_theorem_holds("chapter-8", random_turing_machine(seed), up_to=2, max_steps=30)
+    assert_theorem_holds("turing-average-hard", random_turing_machine(seed), up_to=2, max_steps=30)
     assert_theorem_holds("temporal-encoder", random_specification(seed, depth=3), up_to=3)
 
 

@@ -39,7 +39,7 @@ def test_sources_of_a_language_are_valid_and_survive_as_text(language: str) -> N
 
 
 @pytest.mark.parametrize(
-    "theorem", ["chapter-8", "temporal-encoder", "crasp", "counter", "srasp", "rasp", "connectivity"]
+    "theorem", ["turing-average-hard", "temporal-encoder", "crasp", "counter", "srasp", "rasp", "connectivity"]
 )
 def test_a_theorem_holds_on_sources_that_it_compiles(theorem: str) -> None:
     @FEW

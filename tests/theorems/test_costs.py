@@ -73,7 +73,7 @@ def test_every_theorem_is_in_the_table() -> None:
 @pytest.mark.parametrize(
     "theorem",
     [
-        pytest.param(name, marks=pytest.mark.slow) if name.startswith(("ternary", "turing")) else name
+        pytest.param(name, marks=pytest.mark.slow) if name.startswith(("turing-ternary", "turing")) else name
         for name in sorted({family.theorem for family in FAMILIES})
     ],
 )
@@ -133,7 +133,7 @@ def test_docstrings_have_no_cost_of_their_own() -> None:
     [
         (
             "circuits.md",
-            ("circuit", "graph", "logspace", "family", "configuration-graph"),
+            ("circuit", "graph", "logspace", "family", "turing-configuration-graph"),
             ("layers", "width", "precision"),
         ),
     ],
@@ -160,6 +160,6 @@ def test_tables_of_the_docs_have_the_same_expressions(
 def test_the_table_of_ternary_has_the_same_expressions() -> None:
     lines = (DOCS / "low-precision.md").read_text().replace("\\|", "∣").splitlines()
     cells = {row[1].strip(): row[2].strip() for line in lines if len(row := line.split("|")) == 5}
-    cost = cost_of("ternary")
+    cost = cost_of("turing-ternary")
     for quantity in ("layers", "heads per layer", "width", "units per layer"):
         assert cells[quantity].replace("∣", "|") == text({**cost.exact, **cost.at_most}[quantity])

@@ -19,7 +19,7 @@ from softmachine.testing import load_as
 from softmachine.testing.counter import random_counter_machine
 from softmachine.theorems.counter.tokens import CounterCodec
 
-CONSTRUCTIONS = ["counter", "counter-relu", "counter-relu-bounded"]
+CONSTRUCTIONS = ["counter", "counter-relu", "counter-relu-max-length"]
 MOST = 40
 HALVE = """
     input a
@@ -155,7 +155,7 @@ def test_letters_in_order_are_a_nested_count() -> None:
     with pytest.raises(ConstructionError, match="cannot be counted"):
         sm.compile(parse(text), "counter-relu")
     machine = parse(text)
-    for construction in ("counter", "counter-relu-bounded"):
+    for construction in ("counter", "counter-relu-max-length"):
         model = sm.compile(machine, construction, length=20)
         assert sm.run(model, "aabb").accepted
         assert not sm.run(model, "abab").accepted

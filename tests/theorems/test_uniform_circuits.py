@@ -38,7 +38,7 @@ def test_words_are_recognised_in_constant_precision(length: int, attention: str,
 @pytest.mark.parametrize("attention", ["hard", "soft"])
 @pytest.mark.parametrize("length", [1, 3, 4])
 def test_words_are_recognised_in_constant_width(length: int, attention: str) -> None:
-    model = model_of(parse(COUNTED), "uniform-thresholds", attention, length)
+    model = model_of(parse(COUNTED), "uniform-circuits-threshold", attention, length)
     bits = 2 * pointer_width(model.codec.positions_needed) + 1  # type: ignore[attr-defined]
     for arithmetic in ("float64", f"fixed:{bits}"):
         assert api.check(model, up_to=length, arithmetic=arithmetic).holds
@@ -62,7 +62,7 @@ def test_the_transformer_reads_what_the_reduction_prints(name: str, basis: Basis
 def test_what_is_printed_is_what_the_evaluator_evaluates(basis: Basis) -> None:
     """The reduction, then the evaluator of any circuit on its output: Corollary 5.1 and Lemma C.2."""
     codec = FamilyCodec(parse(SIMPLE), 2, basis)
-    name = "circuit-evaluator" if basis is Basis.AC else "threshold-evaluator"
+    name = "circuit-evaluator" if basis is Basis.AC else "circuit-evaluator-threshold"
     evaluator = api.compile(codec.circuit, name, length=codec.positions_needed)
     for word in ("00", "01", "11"):
         assert list(evaluator.codec.prompt(word).tokens) == codec.instance(word)
@@ -98,7 +98,7 @@ def test_turns_grow_as_the_power_of_the_logarithm(name: str) -> None:
 
 @pytest.mark.parametrize("length", [1, 2, 3, 4, 5, 6])
 def test_the_model_has_that_many_turns(length: int) -> None:
-    for name, basis in (("uniform-circuits", Basis.AC), ("uniform-thresholds", Basis.TC)):
+    for name, basis in (("uniform-circuits", Basis.AC), ("uniform-circuits-threshold", Basis.TC)):
         source = family("parity-family") if length < 4 else parse(SIMPLE)
         codec = FamilyCodec(source, length, basis)
         weights = api.compile(source, name, length=length).weights
@@ -148,9 +148,9 @@ def test_signals_keep_their_promises() -> None:
     [
         ("parity-family", "uniform-circuits", 3, "fixed:2"),
         ("parity-family", "uniform-circuits", 4, "float64"),
-        ("parity-family", "uniform-thresholds", 4, "float64"),
+        ("parity-family", "uniform-circuits-threshold", 4, "float64"),
         ("majority-sorted", "uniform-circuits", 3, "float64"),
-        ("vote-tree", "uniform-thresholds", 7, "float64"),
+        ("vote-tree", "uniform-circuits-threshold", 7, "float64"),
     ],
 )
 @pytest.mark.parametrize("attention", ["hard", "soft"])

@@ -79,7 +79,7 @@ def test_the_space_of_the_machines_is_logarithmic(name: str) -> None:
         assert (per_doubling(found, machine) or 0) <= 22
 
 
-@pytest.mark.parametrize("name", ["circuit-evaluator", "threshold-evaluator"])
+@pytest.mark.parametrize("name", ["circuit-evaluator", "circuit-evaluator-threshold"])
 def test_the_evaluators_are_printed_in_logarithmic_space(name: str) -> None:
     """Lemma C.3 and Corollary 5.1, from 4 tokens up to 4,096: six sizes, each four times the one before."""
     found = [found_at(name, 4**k) for k in range(1, 7)]
@@ -91,7 +91,7 @@ def test_the_evaluators_are_printed_in_logarithmic_space(name: str) -> None:
     assert max(growth) <= 40
 
 
-@pytest.mark.parametrize("name", ["circuit-evaluator", "threshold-evaluator"])
+@pytest.mark.parametrize("name", ["circuit-evaluator", "circuit-evaluator-threshold"])
 def test_the_turns_of_the_evaluators_are_a_power_of_the_logarithm(name: str) -> None:
     """Corollary 5.1: ⌈log₂ n⌉^d iterations; the machine for d = 2 prints the same layers, more iterations."""
     family = family_named(name)
@@ -142,7 +142,7 @@ def test_connection_languages_are_decided(name: str) -> None:
 def test_circuits_of_families_are_what_the_theorem_lays_out(name: str) -> None:
     """They have only gates of the basis, so nothing is simplified, and the depth of the family."""
     family = family_named(name)
-    basis = Basis.AC if family.theorem == "circuit-binary" else Basis.TC
+    basis = Basis.AC if family.theorem == "circuit-and-or-not" else Basis.TC
     for n in some_sizes(family, 12):
         circuit, circuits = circuit_of(family, n), cast("CircuitFamily", family.given[0])
         assert simplified(circuit, basis).gates == circuit.gates

@@ -28,19 +28,19 @@ def test_the_list_of_theorems_links_to_all() -> None:
 
 
 def test_the_page_of_a_theorem_has_statement_steps_cost_and_a_run() -> None:
-    theorem = named("circuit-binary")
+    theorem = named("circuit-and-or-not")
     page = theorems._page(theorem)
     assert theorem.statement in page
     assert str(theorem.cost).replace("|", "&#124;") in page
     assert all(f"{k}. {step}" in page for k, step in enumerate(theorem.steps, 1))
-    assert "--theorem circuit-binary\n" in page
+    assert "--theorem circuit-and-or-not\n" in page
     assert "in one pass over" in page
     assert "Transformer  and-or" in page
 
 
 def test_the_guide_of_a_theorem_is_on_its_page() -> None:
     step = Guide("Which gate am I?", "The address says it.", ("wire", "decides…"))
-    page = theorems._page(replace(named("circuit-binary"), guide=(step,)))
+    page = theorems._page(replace(named("circuit-and-or-not"), guide=(step,)))
     assert "**Which gate am I?** The address says it. *In the weights:* `wire`, `decides…`." in page
 
 

@@ -31,7 +31,8 @@ def _place(kind: str, model: Lowered, dtype: str) -> Placed:
     if model.positions.any():
         raise ConstructionError(
             f"{model.name!r} uses position features, which a {kind} model does not have",
-            hint="for Turing machines, the theorem residues-without-positions has none; otherwise export to gpt2",
+            hint="for Turing machines, the theorem turing-residue-address-no-positions has none; otherwise export to "
+            "gpt2",
         )
     if dtype == "float16":
         raise ConstructionError(

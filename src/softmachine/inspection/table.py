@@ -26,7 +26,7 @@ def require_columns(model: Model) -> tuple[Column, ...]:
     if columns is None:
         raise UsageError(
             f"the theorem {model.theorem.name} has no table",
-            hint="models of chapter-8 have one",
+            hint="models of turing-average-hard have one",
         )
     return tuple(columns(model.codec))
 

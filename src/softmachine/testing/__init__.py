@@ -11,7 +11,7 @@ Importing softmachine does not import this package. Its modules:
 
 >>> from softmachine.testing import assert_theorem_holds
 >>> from softmachine.testing.turing import random_turing_machine
->>> assert_theorem_holds("chapter-8", random_turing_machine(7), up_to=3, max_steps=50)
+>>> assert_theorem_holds("turing-average-hard", random_turing_machine(7), up_to=3, max_steps=50)
 """
 
 from __future__ import annotations

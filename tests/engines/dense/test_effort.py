@@ -95,7 +95,7 @@ def test_estimates_are_honest(source: str, attention: str, arithmetic: str, leng
 
 def product_of(bits: int) -> tuple[DenseEngine, Prompt]:
     """A multiplier and two numbers."""
-    model = sm.compile(multiplier(bits), "circuit-binary")
+    model = sm.compile(multiplier(bits), "circuit-and-or-not")
     return DenseEngine(model.weights), model.codec.prompt("01" * bits)
 
 

@@ -89,7 +89,7 @@ def test_random_loops_in_floats_are_what_exact_ones_are() -> None:
     assert done > 40
 
 
-@pytest.mark.parametrize("theorem", ["circuit-binary", "circuit-unit"])
+@pytest.mark.parametrize("theorem", ["circuit-and-or-not", "circuit-threshold"])
 @pytest.mark.parametrize("numbers", ["float64", "float32"])
 def test_circuits_have_the_same_streams(theorem: str, numbers: str) -> None:
     for seed in range(6):
@@ -103,7 +103,7 @@ def test_circuits_have_the_same_streams(theorem: str, numbers: str) -> None:
 
 def test_a_circuit_of_500_gates_is_right() -> None:
     source, chooser = multiplier(8), random.Random(5)
-    model = sm.compile(source, "circuit-binary")
+    model = sm.compile(source, "circuit-and-or-not")
     word = "".join(chooser.choices("01", k=source.width))
     assert sm.run(model, word).output == evaluate(source, word)
 
@@ -219,7 +219,7 @@ def test_rows_of_one_kind_are_equal_and_others_are_not() -> None:
 
 def test_who_cannot_choose_says_where_and_between_which() -> None:
     """bfloat16 cannot distinguish the unit vectors of many addresses."""
-    model = sm.compile(random_circuit(3, inputs=4, gates=30, outputs=1, fan_in=3), "circuit-unit")
+    model = sm.compile(random_circuit(3, inputs=4, gates=30, outputs=1, fan_in=3), "circuit-threshold")
     tokens = model.codec.prompt(("1", "0", "1", "1")).tokens
     plain, quick = (outcome(model.weights, tokens, "bfloat16", count) for count in (NEVER, ALWAYS))
     assert isinstance(plain, str)

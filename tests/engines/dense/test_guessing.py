@@ -101,7 +101,7 @@ def test_right_guesses_are_checked_more_and_more_at_a_time(monkeypatch: pytest.M
 
 
 def test_segments_go_on_with_as_many_guesses(monkeypatch: pytest.MonkeyPatch) -> None:
-    model = sm.compile("busy-beaver-5", "chapter-8-summary")
+    model = sm.compile("busy-beaver-5", "turing-average-hard-summary")
     codec, engine = model.codec, DenseEngine(model.weights)
     assert isinstance(codec, SegmentedCodec)
     pieces = pieces_read(engine, monkeypatch)

@@ -70,7 +70,7 @@ def test_audits_in_blocks_agree_on_random_transformers(
 
 
 @pytest.mark.usefixtures("uncompiled")
-@pytest.mark.parametrize("theorem", ["chapter-8", "chapter-8-summary"])
+@pytest.mark.parametrize("theorem", ["turing-average-hard", "turing-average-hard-summary"])
 def test_a_run_that_ended_is_audited_to_its_end(theorem: str) -> None:
     running = Running(sm.compile("busy-beaver-3", theorem=theorem), "", engine="fast")
     output = list(running)

@@ -44,7 +44,7 @@ def test_a_run_beyond_the_limit_reports_it(monkeypatch: pytest.MonkeyPatch) -> N
     assert len(running.so_far().tokens) == 60
 
 
-@pytest.mark.parametrize("theorem", ["chapter-8", "chapter-8-summary"])
+@pytest.mark.parametrize("theorem", ["turing-average-hard", "turing-average-hard-summary"])
 def test_an_audit_of_too_many_steps_is_refused_at_once(theorem: str) -> None:
     running = Running(sm.compile("busy-beaver-5", theorem=theorem), "", engine="fast", max_steps=3_000_000)
     list(running.pieces())

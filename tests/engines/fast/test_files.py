@@ -272,7 +272,7 @@ def test_the_checkpoint_of_another_model_or_input_is_not_replaced(model: Model, 
     assert (tmp_path / "other").read_bytes() == before
 
 
-@pytest.mark.parametrize("theorem", ["chapter-8", "chapter-8-summary"])
+@pytest.mark.parametrize("theorem", ["turing-average-hard", "turing-average-hard-summary"])
 def test_the_checkpoint_of_a_longer_run_is_not_replaced(theorem: str, tmp_path: Path) -> None:
     """Neither at the start, if fewer steps are allowed, nor while the run is still the shorter one."""
     model, path = sm.compile("busy-beaver-4", theorem), tmp_path / "run"
@@ -321,7 +321,7 @@ def test_checkpoints_need_the_fast_engine_and_a_folder(model: Model, tmp_path: P
 def test_weights_for_another_length_are_named(tmp_path: Path) -> None:
     """A higher step limit builds weights for a longer context; the message names the earlier one."""
     path = tmp_path / "run"
-    short, longer = (sm.compile("busy-beaver-4", "ternary-summary", context=context) for context in (128, 256))
+    short, longer = (sm.compile("busy-beaver-4", "turing-ternary-summary", context=context) for context in (128, 256))
     sm.run(short, max_steps=20, engine="fast", checkpoint=path)
     with pytest.raises(SourceError, match="is of weights built for 128 positions, not 256") as refused:
         sm.run(longer, max_steps=200, resume=path)

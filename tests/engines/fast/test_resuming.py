@@ -22,7 +22,7 @@ STEPS = 107
 """The steps of busy beaver 4."""
 TO_THE_RIGHT = "1RA1RZ_------"
 """A machine that writes 1 forever."""
-THEOREMS = ["chapter-8", "chapter-8-summary"]
+THEOREMS = ["turing-average-hard", "turing-average-hard-summary"]
 
 
 @pytest.fixture(scope="module", params=THEOREMS)

@@ -20,12 +20,12 @@ from softmachine.theorems.codec import SegmentedCodec
 
 @pytest.fixture(scope="module")
 def model() -> Model:
-    return sm.compile("busy-beaver-5", theorem="chapter-8-summary")
+    return sm.compile("busy-beaver-5", theorem="turing-average-hard-summary")
 
 
 @pytest.fixture(scope="module")
 def ternary() -> Model:
-    return sm.compile("binary-counter", theorem="ternary-summary", length=128)
+    return sm.compile("binary-counter", theorem="turing-ternary-summary", length=128)
 
 
 def as_expected(model: Model, word: str, steps: int) -> bool:
@@ -52,7 +52,7 @@ def test_chapter_8_with_summaries_as_machine_code(model: Model) -> None:
 
 @pytest.mark.parametrize(("name", "word"), [("increment", "1011"), ("palindrome", "abba"), ("palindrome", "ab")])
 def test_machines_with_summaries(name: str, word: str) -> None:
-    model = sm.compile(name, theorem="chapter-8-summary")
+    model = sm.compile(name, theorem="turing-average-hard-summary")
     codec = model.codec
     assert isinstance(codec, SegmentedCodec)
     engine = FastEngine(model.weights, plain=True)
@@ -84,7 +84,7 @@ def test_a_run_in_segments_switches_to_the_fast_engine(model: Model, monkeypatch
 
 
 def test_too_short_a_length_is_named() -> None:
-    model = sm.compile("busy-beaver-4", theorem="ternary-summary", length=64)
+    model = sm.compile("busy-beaver-4", theorem="turing-ternary-summary", length=64)
     for engine in ("fast", "dense"):
         with pytest.raises(UsageError, match="64 positions"):
             sm.run(model, "", engine=engine)
@@ -195,5 +195,5 @@ def test_all_of_busy_beaver_5_in_segments(model: Model) -> None:
 
 @pytest.mark.slow
 def test_a_hundred_thousand_ternary_steps_in_segments() -> None:
-    model = sm.compile("binary-counter", theorem="ternary-summary", length=4096)
+    model = sm.compile("binary-counter", theorem="turing-ternary-summary", length=4096)
     assert as_expected(model, "", 100_000)

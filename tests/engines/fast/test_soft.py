@@ -99,7 +99,7 @@ def test_a_run_stops_where_the_proof_ends() -> None:
 
 def test_softmax_over_groups_of_keys_is_proved() -> None:
     """Summaries have heads that search their keys, by queries that are inexact themselves."""
-    model = sm.soften(sm.compile("increment", "chapter-8-summary"), length=60, sharpness=64)[0]
+    model = sm.soften(sm.compile("increment", "turing-average-hard-summary"), length=60, sharpness=64)[0]
     engine = FastEngine(model.weights, plain=True)
     assert engine.code.horizon > 100_000
     codec = model.codec

@@ -19,7 +19,7 @@ from tests.sources.transformers import CAUSAL, RandomTransformer
 
 @pytest.fixture(scope="module")
 def ternary() -> Model:
-    return sm.compile("binary-counter", theorem="ternary", length=256)
+    return sm.compile("binary-counter", theorem="turing-ternary", length=256)
 
 
 def compared(seed: int, words: int, longest: int) -> int:
@@ -59,7 +59,7 @@ def test_a_ternary_machine_agrees_with_the_interpreter(ternary: Model) -> None:
 
 @pytest.mark.parametrize(("name", "word"), [("increment", "1011"), ("palindrome", "ab")])
 def test_small_machines_run_as_bytecode(name: str, word: str) -> None:
-    model = sm.compile(name, theorem="ternary", length=64)
+    model = sm.compile(name, theorem="turing-ternary", length=64)
     assert sm.run(model, word, engine="fast").tokens == sm.run(model, word, engine="dense").tokens
 
 
@@ -79,7 +79,7 @@ def test_bytecode_has_an_explanation(ternary: Model) -> None:
 
 
 def test_a_warm_softmax_is_declined_as_bytecode(ternary: Model) -> None:
-    soft = sm.soften(sm.compile("increment", theorem="ternary", length=64), length=20)[0]
+    soft = sm.soften(sm.compile("increment", theorem="turing-ternary", length=64), length=20)[0]
     with pytest.raises(Declined, match="softmax"):
         FastEngine(soft.weights, tables=True)
     del ternary

@@ -25,7 +25,7 @@ LANES = st.lists(st.sampled_from([-1, 0, 1]), min_size=words.LANES, max_size=wor
 
 @pytest.fixture(scope="module")
 def ternary() -> Model:
-    return sm.compile("binary-counter", theorem="ternary", length=256)
+    return sm.compile("binary-counter", theorem="turing-ternary", length=256)
 
 
 def started(model: Model) -> tuple[FastPass, TableMemory]:

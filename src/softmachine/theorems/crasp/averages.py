@@ -149,7 +149,7 @@ class Averages:
             raise ConstructionError(
                 f"with ReLU alone and no bound on the length, {str(count.of)!r} cannot be counted in "
                 f"{str(comparison)!r}: its truth value is 1/(i+1), not 1",
-                hint="use Heaviside units (crasp), or a bound on the length (crasp-relu-bounded)",
+                hint="use Heaviside units (crasp), or a bound on the length (crasp-relu-max-length)",
             )
         holds = truth if isinstance(truth, Signal) else self.letters.among(truth)
         return holds - int(_at_start(count.of)) * self.start

@@ -54,7 +54,7 @@ THEOREMS = (
         rank=8,
     ),
     _theorem(
-        "turing-relative",
+        "turing-counter-relative-bias",
         "Turing machines on all words, encoded as numbers of size 2^|w|, as counter machines in C-RASP",
         "Softmax Transformers are Turing-Complete, Theorem 4.3",
         codec=lambda machine, _: CountingCodec(machine, relative=True),
