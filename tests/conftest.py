@@ -42,7 +42,7 @@ KEPT = 4
 LEVELS = ("test_interpreter", "test_signals", "test_weights_in_float64", "test_saved_and_loaded")
 HEAVY = (
     "turing-configuration-graph",
-    "turing-",
+    "turing-counter",
     "turing-ternary",
     "circuit-evaluator",
     "uniform-",

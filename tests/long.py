@@ -160,7 +160,7 @@ LONG = {
 LEVELS = ("test_signals", "test_weights_in_rationals", "test_weights_in_float64")
 HEAVY = (
     "turing-configuration-graph",
-    "turing-",
+    "turing-counter",
     "circuit-evaluator",
     "turing-ternary-summary",
     "uniform-",
