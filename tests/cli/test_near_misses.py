@@ -19,7 +19,7 @@ from tests.cli.conftest import Cli
         ("run parity 1 --attention softmax", "soft?"),
         ("run parity 1 --engine fasst", "fast?"),
         ("run parity 1 --format turingmachine", "turingmachine.io?"),
-        ("run parity 1 --theorem ternery", "ternary?"),
+        ("run parity 1 --theorem ternery", "turing-ternary?"),
         ("run pairty 1", "parity"),
         ("theorems ternery", "turing-ternary"),
         ("zoo pairty", "parity"),

@@ -34,7 +34,7 @@ RUNS = {
 @pytest.mark.parametrize("name", FOLDERS)
 def test_a_folder_with_an_earlier_name_is_the_same_model(name: str) -> None:
     source, theorem, length, word = FOLDERS[name]
-    old, new = sm.load(OLD / name), sm.compile(sm.load(str(source)), theorem, length=length)
+    old, new = sm.load(OLD / name), sm.compile(sm.load(str(source)), theorem, context=length)
     assert old.theorem is new.theorem
     assert digest(old.weights) == digest(new.weights)
     assert [head.name for head in old.weights.heads] == [head.name for head in new.weights.heads]
@@ -73,5 +73,5 @@ def test_earlier_names_of_heads(earlier: str, present: str) -> None:
 
 
 def test_messages_about_an_earlier_name_give_the_present_one(cli: Cli) -> None:  # noqa: F811
-    assert "--theorem turing-average-hard" in cli("run", "palindrome", "abba", "--theorem", "chapter-8").err
+    assert "did you mean turing-average-hard?" in cli("run", "palindrome", "abba", "--theorem", "chapter-8").err
     assert "did you mean temporal-unique-hard?" in cli("theorems", "unique-hard").err
