@@ -9,6 +9,7 @@ import pytest
 
 import softmachine as sm
 from softmachine.engines.run import Running
+from softmachine.exports import native
 from softmachine.support import stored_names
 from softmachine.theorems import all_theorems, theorem_named
 from softmachine.transformer.digest import digest
@@ -34,7 +35,7 @@ RUNS = {
 @pytest.mark.parametrize("name", FOLDERS)
 def test_a_folder_with_an_earlier_name_is_the_same_model(name: str) -> None:
     source, theorem, length, word = FOLDERS[name]
-    old, new = sm.load(OLD / name), sm.compile(sm.load(str(source)), theorem, context=length)
+    old, new = native.load(OLD / name), sm.compile(sm.load(str(source)), theorem, context=length)
     assert old.theorem is new.theorem
     assert digest(old.weights) == digest(new.weights)
     assert [head.name for head in old.weights.heads] == [head.name for head in new.weights.heads]
