@@ -53,8 +53,8 @@ def test_a_file_of_another_extension_is_suggested(cli: Cli, tmp_path: Path, monk
 
 
 def test_a_former_name_of_a_theorem_is_suggested(cli: Cli) -> None:
-    assert "did you mean turing-ternary?" in cli("run", "parity", "1", "--theorem", "turing-ternary").err
-    assert "did you mean turing-ternary?" in cli("theorems", "turing-ternary").err
+    assert "did you mean temporal-unique-hard?" in cli("run", "Q_a", "a", "--theorem", "unique-hard").err
+    assert "did you mean temporal-unique-hard?" in cli("theorems", "unique-hard").err
 
 
 @pytest.mark.parametrize(
