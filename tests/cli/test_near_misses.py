@@ -52,11 +52,6 @@ def test_a_file_of_another_extension_is_suggested(cli: Cli, tmp_path: Path, monk
     assert f"did you mean {tmp_path}/anbncn.yaml" in cli("run", tmp_path / "anbncn.yml", "abc").err
 
 
-def test_a_former_name_of_a_theorem_is_suggested(cli: Cli) -> None:
-    assert "did you mean temporal-unique-hard?" in cli("run", "Q_a", "a", "--theorem", "unique-hard").err
-    assert "did you mean temporal-unique-hard?" in cli("theorems", "unique-hard").err
-
-
 @pytest.mark.parametrize(
     ("former", "present"), [("construction", "theorem"), ("bound", "context"), ("certified", "context")]
 )
