@@ -35,8 +35,8 @@ from softmachine.theorems.codec import DecoderCodec, Prompt, SegmentedCodec
 from softmachine.theorems.ternary.tokens import TernaryCodec
 
 NAMES = {
-    "turing-average-hard": "chapter 8",
-    "turing-ternary": "turing-ternary",
+    "turing-average-hard": "average-hard",
+    "turing-ternary": "ternary",
     "turing-ternary-summary": "ternary, summaries",
 }
 MOST_BITS = 53

@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 
 import softmachine as sm
+from softmachine import api
+from softmachine.studies.sweeps.check import Wanted
 from softmachine.support.errors import ConstructionError, InputError, SourceError, UsageError
 
 
@@ -207,3 +209,12 @@ def test_the_package_names_what_it_lacks() -> None:
     with pytest.raises(AttributeError, match="no attribute 'nothing'"):
         sm.nothing  # noqa: B018
     assert "compile" in dir(sm)
+
+
+@pytest.mark.parametrize(("tried", "length"), [(Wanted(up_to=2), 11), (Wanted(sample=4, length=1), 8)])
+def test_soft_attention_is_certified_for_the_longest_run_checked(tried: Wanted, length: int) -> None:
+    item = api.load("increment")
+    assert api.compile_for_check(item, tried, attention="soft").certified == length
+    assert api.compile_for_check(item, tried, attention="soft", context=12).certified == 12
+    # The soft attention of this theorem is valid for every length.
+    assert api.compile_for_check(api.load("Q_a since Q_b"), tried, attention="soft").certified is None

@@ -16,6 +16,7 @@ from softmachine.languages import counter, formats, zoo
 from softmachine.languages.circuit import Circuit, equivalent
 from softmachine.languages.turing import Configuration, Reason, Rule, TuringMachine, execute, step
 from softmachine.languages.zoo import Entry, Sample
+from softmachine.support.text import did_you_mean
 from softmachine.testing import load_as, strings
 from tests.models import model_of
 
@@ -136,10 +137,10 @@ def test_names_are_found_and_others_are_not() -> None:
 
 
 def test_similar_names_are_suggested() -> None:
-    assert zoo.suggest("palindrom")[0] == "palindrome"
-    assert "binary-addition" in zoo.suggest("addition")
-    assert zoo.suggest("Collatz")[0] == "collatz"
-    assert zoo.suggest("quicksort3000") == ()
+    assert did_you_mean("palindrom", zoo.names()).startswith("did you mean palindrome")
+    assert "binary-addition" in did_you_mean("addition", zoo.names())
+    assert did_you_mean("Collatz", zoo.names()).startswith("did you mean collatz")
+    assert did_you_mean("quicksort3000", zoo.names(), "none") == "none"
 
 
 # The files

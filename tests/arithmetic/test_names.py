@@ -53,10 +53,10 @@ def test_other_packages_bring_arithmetics() -> None:
     assert (run.accepted, run.arithmetic) == (True, "toy:3")
     with pytest.raises(UsageError, match="unknown arithmetic 'toy'") as caught:
         arithmetic("toy")
-    assert "int8, toy:N; ball:256" in str(caught.value.hint)
+    assert caught.value.hint == "did you mean toy:N?"
 
 
-@pytest.mark.parametrize("name", ["float46", "exact:3", "float64:8", "plain", "rounded", "base", "", "int8:plain"])
+@pytest.mark.parametrize("name", ["plain", "rounded", "base", "", "int8:plain"])
 def test_all_names_are_listed_where_there_is_none(name: str) -> None:
     with pytest.raises(UsageError, match=f"unknown arithmetic {name!r}") as caught:
         arithmetic(name)
@@ -65,6 +65,13 @@ def test_all_names_are_listed_where_there_is_none(name: str) -> None:
         "are balls of 256 bits, float32:plain is float32 without error bounds, fixed:8 has 8 integer and 8 fractional "
         "bits"
     )
+
+
+@pytest.mark.parametrize(("name", "meant"), [("float46", "float64"), ("exact:3", "exact"), ("fp16", "float16")])
+def test_a_similar_name_is_suggested(name: str, meant: str) -> None:
+    with pytest.raises(UsageError, match=f"unknown arithmetic {name!r}") as caught:
+        arithmetic(name)
+    assert str(caught.value.hint).startswith(f"did you mean {meant}")
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 
 import softmachine as sm
-from softmachine import theorems
 from softmachine.languages import zoo
 from tests.cli.conftest import Cli
 
@@ -20,7 +19,7 @@ from tests.cli.conftest import Cli
         ("run parity 1 --attention softmax", "soft?"),
         ("run parity 1 --engine fasst", "fast?"),
         ("run parity 1 --format turingmachine", "turingmachine.io?"),
-        ("run parity 1 --theorem ternery", "ternary?"),
+        ("run parity 1 --theorem ternery", "turing-ternary?"),
         ("run pairty 1", "parity"),
         ("theorems ternery", "turing-ternary"),
         ("zoo pairty", "parity"),
@@ -51,12 +50,6 @@ def test_a_file_of_another_extension_is_suggested(cli: Cli, tmp_path: Path, monk
     Path("anbncn.yaml").write_text(entry.read(), encoding="utf-8")
     assert "did you mean anbncn.yaml or anbncn?" in cli("run", "anbncn.yml", "abc").err
     assert f"did you mean {tmp_path}/anbncn.yaml" in cli("run", tmp_path / "anbncn.yml", "abc").err
-
-
-def test_a_former_name_of_a_theorem_is_suggested(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(theorems.FORMER_NAMES, "trits", "turing-ternary")
-    assert "did you mean ternary?" in cli("run", "parity", "1", "--theorem", "trits").err
-    assert "did you mean ternary?" in cli("theorems", "trits").err
 
 
 @pytest.mark.parametrize(

@@ -372,18 +372,18 @@ def test_mistakes_are_one_clear_message(
 ) -> None:
     monkeypatch.setattr(StockFormat, "require_libraries", lambda _: None)  # other errors are raised without torch
     for arguments, message in (
-        (["palindrome", "--to", "gpt3"], "there is no format 'gpt3' to export to"),
+        (["palindrome", "--to", "gpt3"], "unknown format 'gpt3'"),
         (["reverse-program"], "is an encoder: head"),
         (["reverse-program"], "export it to bert or onnx"),
         (["palindrome", "--to", "bert"], "is a decoder: it generates token by token"),
-        (["adder-8", "--to", "bert", "--length", "100"], "its shortest input takes 202 positions: --length 202"),
-        ([], "say what to export"),
-        (["palindrome", "--set", "interp"], "say what to export"),
-        (["--set", "nothing"], "there is no set 'nothing'"),
+        (["adder-8", "--to", "bert", "--context", "100"], "its shortest input takes 202 positions: --context 202"),
+        ([], "choose a SOURCE or a --set"),
+        (["palindrome", "--set", "interp"], "choose a SOURCE or a --set"),
+        (["--set", "nothing"], "unknown set 'nothing'"),
         (["palindrome", "--dtype", "int8"], "int8"),
-        (["palindrome", "--to", "native", "--dtype", "float32"], "exact weights, and no --dtype"),
-        (["palindrome", "--length", "2"], "no input of 'palindrome' fits in 2 positions"),
-        (["palindrome", "--length", "99999999"], "positions"),
+        (["palindrome", "--to", "native", "--dtype", "float32"], "exact weights; --dtype does not apply"),
+        (["palindrome", "--context", "2"], "no input of 'palindrome' fits in 2 positions"),
+        (["palindrome", "--context", "99999999"], "positions"),
     ):
         called = cli("export", *arguments, "-o", tmp_path / "model")
         assert called.status == 2, arguments

@@ -110,5 +110,5 @@ def test_an_unknown_language_is_refused() -> None:
 
     with pytest.raises(UsageError, match="no format 'strange'"):
         source_text(Strange(name="g", vertices=("a",), edges=()))
-    with pytest.raises(SourceError, match="no format 'strange'"):
+    with pytest.raises(SourceError, match="unknown format 'strange'"):
         source_from("strange", "x", "")

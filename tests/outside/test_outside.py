@@ -76,7 +76,7 @@ def test_an_engine_runs_a_model(place: Path) -> None:
 
 
 def test_a_model_is_exported(place: Path) -> None:
-    done = command(place, "export", "parity", "--to", "text", "--length", "16", "-o", "exported")
+    done = command(place, "export", "parity", "--to", "text", "--context", "16", "-o", "exported")
     assert done.returncode == 0, done.stderr
     assert (place / "exported" / "weights.txt").is_file()
 

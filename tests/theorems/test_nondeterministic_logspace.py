@@ -109,7 +109,7 @@ LARGER = [(1, "soft", "float64"), (2, "hard", "fixed:2"), (3, "hard", "float64")
 @pytest.mark.parametrize(
     ("length", "attention", "arithmetic"), [*LITERAL, *(pytest.param(*case, marks=pytest.mark.slow) for case in LARGER)]
 )
-def test_the_literal_lemma_says_the_same_as_the_one_that_leaves_configurations_out(
+def test_unpruned_and_pruned_configuration_graphs_give_the_same_answers(
     length: int, attention: str, arithmetic: str
 ) -> None:
     tiny = parse(TWO_ONES)

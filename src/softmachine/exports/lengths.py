@@ -69,9 +69,9 @@ def lengths_of(model: Model, most: int) -> Lengths:
 def too_long(name: str, codec: Codec[Source], most: int) -> UsageError:
     """The error that no input fits in ``most`` positions."""
     needed = min((len(prompt.tokens) for _, prompt in _prompts(codec, most)), default=None)
-    hint = "give a larger --length"
+    hint = "give a larger --context"
     if needed is not None:
-        hint = f"its shortest input takes {needed:,} positions: --length {needed}"
+        hint = f"its shortest input takes {needed:,} positions: --context {needed}"
     return UsageError(f"no input of {name!r} fits in {most:,} positions", hint=hint)
 
 

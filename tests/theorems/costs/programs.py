@@ -44,7 +44,7 @@ def formulas() -> Iterator[Family]:
     """Operators that are nested once, twice, … six times, and random formulas."""
     for theorem, operators in OPERATORS.items():
         tight: tuple[str, ...] = ("heads",) if theorem == "temporal-unique-hard" else ("heads", "layers")
-        tight = () if theorem.endswith(("literal", "norm")) else tight
+        tight = () if theorem.endswith(("paper-positions", "norm")) else tight
         for operator in operators:
             yield Family(theorem, operator, SIX, partial(nested_source, operator), tight)
         kinds = [kind for kind in (PAST if "masked" in theorem else ALL) if kind not in COUNTING or COUNT in operators]

@@ -16,7 +16,6 @@ from softmachine.engines.fast import status
 from softmachine.engines.fast.analysis.flow import Flow, require_causal, unfold
 from softmachine.engines.fast.analysis.grids import HORIZON, Declined
 from softmachine.engines.fast.analysis.plans import Compared
-from softmachine.engines.fast.codegen.assembling import with_former_names
 from softmachine.engines.fast.codegen.emitted import Emitted, TooLong, emit
 from softmachine.engines.fast.growth import require_memory
 from softmachine.engines.fast.indexes.memory import Memory
@@ -32,6 +31,7 @@ from softmachine.support.errors import (
     Remedy,
     SoftmachineError,
 )
+from softmachine.support.stored_names import earlier_head
 from softmachine.support.text import many
 from softmachine.support.token_array import Coded, Codes
 from softmachine.transformer.weights import Transformer
@@ -143,8 +143,10 @@ class FastEngine:
     @property
     def digests(self) -> tuple[str, str]:
         """Hashes of everything that determines how the engine runs this model: with present and former head names."""
-        text = self.code.stored_text
-        return self._digest(text), self._digest(with_former_names(text))
+        text = former = self.code.stored_text
+        for head in self.transformer.heads:
+            former = former.replace(f", {head.name}: ", f", {earlier_head(head.name)}: ")
+        return self._digest(text), self._digest(former)
 
     def _digest(self, text: str) -> str:
         transformer = self.transformer

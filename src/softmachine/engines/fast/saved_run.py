@@ -21,7 +21,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from softmachine.engines.fast import status
-from softmachine.engines.fast.codegen.assembling import former_name
 from softmachine.engines.fast.codegen.emitted import Emitted
 from softmachine.engines.fast.growth import require_memory
 from softmachine.engines.fast.indexes.memory import Memory
@@ -30,6 +29,7 @@ from softmachine.engines.fast.tables.memory import TableMemory
 from softmachine.engines.fast.tokens import Tokens
 from softmachine.support.errors import Place, Remedy, SoftmachineError, SourceError, UsageError
 from softmachine.support.files import reporting, write
+from softmachine.support.stored_names import present_head
 from softmachine.support.text import many
 from softmachine.support.token_array import BLOCK, Codes, Packed
 
@@ -302,9 +302,9 @@ def _heads(engine: FastEngine, names: str) -> frozenset[str]:
     except ValueError:
         found = []
     plans = engine.code.plans if isinstance(engine.code, Emitted) else ()
-    known = {name: plan.head.name for plan in plans for name in (former_name(plan.head.name), plan.head.name)}
-    fits = isinstance(found, list) and all(isinstance(name, str) and name in known for name in found)
-    return frozenset(map(known.__getitem__, found) if fits else ())
+    known = {plan.head.name for plan in plans}
+    present = [present_head(str(name)) for name in found] if isinstance(found, list) else []
+    return frozenset(present if known.issuperset(present) else ())
 
 
 def _is_plausible(memory: Memory, count: int, info: NDArray[np.int64], scalars: NDArray[np.int64]) -> bool:

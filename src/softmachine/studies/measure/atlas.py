@@ -105,7 +105,7 @@ _DEEP_UNIT = Witness(
 )
 _READS = Witness(
     "circuit-evaluator",
-    "softmachine run and-or 101 --theorem circuit-evaluator --length 64 --arithmetic fixed:2",
+    "softmachine run and-or 101 --theorem circuit-evaluator --context 64 --arithmetic fixed:2",
     "circuit evaluation is complete (Lemma C.2 of Svete et al. 2026); one iteration per level of the circuit",
 )
 _FAMILY = Witness(

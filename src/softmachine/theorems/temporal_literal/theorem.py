@@ -12,7 +12,7 @@ the positions numbered from 0, not from 1 as in the paper, so that the count 0 h
 Needs: for an encoder (i+1)/(n+1), (-1)^i, and i, i² for counts, at scale n+1 (a); or these, n+1, and for counts i(n+1)
 and i²(n+1), at scale 1 (b). For a future-masked transformer (-1)^i, and i, i² for counts, at scale (i+1)² (a); or
 (-1)^i and (i+1)² at scale 1, no counts (b).
-In addition to the heads of the non-literal theorems, there are two uniform heads in at most two layers for each of
+In addition to the heads of :mod:`softmachine.theorems.temporal`, there are two uniform heads in at most two layers for each of
 1/(i+1) and 1/(n-i+1), or one head in one layer if only "last" is needed.
 """
 
