@@ -1,6 +1,6 @@
-"""Nothing is missing in what was built: every file of the package is in the wheel and in the sdist, byte for byte.
+"""Check that wheel and sdist contain every file of the package, byte for byte.
 
-To be started in a checkout: ``python .ci/complete.py dist``.
+Run in a checkout: ``python .ci/complete.py dist``.
 """
 
 from __future__ import annotations
@@ -14,20 +14,20 @@ ALSO_IN_SDIST = ("README.md", "LICENSE", "CHANGELOG.md", "CITATION.cff", "CONTRI
 
 
 def package_files(root: Path) -> dict[str, bytes]:
-    """The files of the package as they are in the checkout, by their names in it."""
+    """Return the files of the package in the checkout, by their paths."""
     source = root / "src"
     paths = (path for path in sorted(source.rglob("*")) if path.is_file() and "__pycache__" not in path.parts)
     return {path.relative_to(source).as_posix(): path.read_bytes() for path in paths if path.suffix != ".pyc"}
 
 
 def in_wheel(file: Path) -> dict[str, bytes]:
-    """The files of a wheel, without what describes it."""
+    """Return the files of a wheel, without metadata."""
     with zipfile.ZipFile(file) as wheel:
         return {name: wheel.read(name) for name in wheel.namelist() if ".dist-info/" not in name}
 
 
 def in_sdist(file: Path) -> dict[str, bytes]:
-    """The files of an sdist, by their names in its one folder."""
+    """Return the files of an sdist, by their paths in its top folder."""
     found = {}
     with tarfile.open(file) as sdist:
         for member in sdist.getmembers():
@@ -38,12 +38,12 @@ def in_sdist(file: Path) -> dict[str, bytes]:
 
 
 def differences(wanted: dict[str, bytes], found: dict[str, bytes]) -> list[str]:
-    """The names that only one of them has, or whose contents differ."""
+    """Return the names that are in only one of them, or whose contents differ."""
     return sorted(name for name in wanted.keys() | found.keys() if wanted.get(name) != found.get(name))
 
 
 def problems(root: Path, dist: Path) -> list[str]:
-    """What is wrong with the wheel and the sdist in a folder."""
+    """Return the problems of the wheel and the sdist in a folder."""
     wanted = package_files(root)
     (wheel,), (sdist,) = dist.glob("*.whl"), dist.glob("*.tar.gz")
     packed = in_sdist(sdist)

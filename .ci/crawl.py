@@ -1,6 +1,6 @@
-"""The built site, as a reader meets it: no broken link, no page that cannot be reached, is too wide or loads anything.
+"""Check the built site: broken links, unreachable pages, pages that are too wide, and external resources.
 
-``python .ci/crawl.py site``. Links are followed in the files; widths are looked at in Chromium, if there is one.
+``python .ci/crawl.py site``. Links are followed in the files; widths are measured in Chromium, if it is installed.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from pathlib import Path
 from urllib.parse import unquote, urldefrag, urljoin, urlparse
 
 START = "index.html"
-ALONE = {"404.html"}
-"""Pages that nothing needs to link to."""
+UNLINKED = {"404.html"}
+"""Pages without a link to them."""
 WIDTHS = (400, 1280)
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 FLAGS = (
@@ -36,8 +36,8 @@ FLAGS = (
     "--disable-sync",
     "--disable-extensions",
 )
-LONGEST = 300
-"""Seconds that a browser gets for all pages."""
+TIMEOUT = 300
+"""Seconds for all pages in the browser."""
 PROBE = """<!doctype html><body><script>
 const [pages, widths] = [PAGES, WIDTHS], found = [];
 const scrolls = (e) => e && (getComputedStyle(e).overflowX !== "visible" || scrolls(e.parentElement));
@@ -46,7 +46,7 @@ async function look(frame, page) {
   const inside = frame.contentDocument, root = inside.documentElement;
   for (const width of widths) {
     frame.style.cssText = `width: ${width}px; height: 900px; border: 0`;
-    for (let k = 0; k < 2 || (k < 40 && root.scrollWidth > width); k++)  // menus take a moment to go away
+    for (let k = 0; k < 2 || (k < 40 && root.scrollWidth > width); k++)  // wait until menus are hidden
       await new Promise((done) => setTimeout(done, 25));
     if (root.scrollWidth > width) found.push(`${page} is ${root.scrollWidth} wide on a screen of ${width}`);
     for (const each of inside.querySelectorAll("article *")) {
@@ -69,7 +69,7 @@ Promise.all(Array.from({ length: 4 }, work)).then(() =>
 
 @dataclass
 class Page(HTMLParser):
-    """What a page refers to: links to follow, things that are loaded with it, and places that can be linked to."""
+    """The references of a page: links, resources that are loaded with it, and anchors."""
 
     links: list[str] = field(default_factory=list)
     loaded: list[str] = field(default_factory=list)
@@ -79,7 +79,7 @@ class Page(HTMLParser):
         super().__init__()
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        """Note one tag."""
+        """Collect the references of a tag."""
         given = {name: value for name, value in attrs if value}
         self.anchors |= {given[name] for name in ("id", "name") if name in given}
         if tag == "a" and "href" in given:
@@ -91,35 +91,35 @@ class Page(HTMLParser):
 
 
 def problems(site: Path) -> list[str]:
-    """What is wrong with the links of a site."""
+    """Return the problems with the links of a site."""
     pages = {path.relative_to(site).as_posix(): _read(path) for path in sorted(site.rglob("*.html"))}
     found: list[str] = []
     reached, waiting = {START}, [START]
     while waiting:
         page = waiting.pop()
-        for target, place in _targets(page, pages[page], found):
+        for target, anchor in _targets(page, pages[page], found):
             if not (site / target).is_file():
-                found.append(f"{page}: {target} is not there")
+                found.append(f"{page}: {target} does not exist")
             elif target in pages:
-                if place and place not in pages[target].anchors:
-                    found.append(f"{page}: {target} has no place {place!r}")
+                if anchor and anchor not in pages[target].anchors:
+                    found.append(f"{page}: {target} has no anchor {anchor!r}")
                 if target not in reached:
                     reached.add(target)
                     waiting.append(target)
-    return found + [f"{page} cannot be reached from {START}" for page in pages if page not in reached | ALONE]
+    return found + [f"{page} cannot be reached from {START}" for page in pages if page not in reached | UNLINKED]
 
 
 def _targets(name: str, page: Page, found: list[str]) -> Iterator[tuple[str, str]]:
-    """The files of the site that a page refers to, and places in them; to load anything from elsewhere is a problem."""
+    """Yield the files of the site that a page refers to, with anchors; loading an external resource is a problem."""
     for reference in (*page.links, *page.loaded):
         parts = urlparse(reference)
         if parts.scheme or parts.netloc:
             if reference in page.loaded and parts.scheme != "data":
                 found.append(f"{name} loads {reference}")
             continue
-        path, place = urldefrag(urljoin(name, reference))
+        path, anchor = urldefrag(urljoin(name, reference))
         target = path + "index.html" if path.endswith("/") or not path else path
-        yield unquote(target.lstrip("/")) if path else name, unquote(place)
+        yield unquote(target.lstrip("/")) if path else name, unquote(anchor)
 
 
 def _read(path: Path) -> Page:
@@ -129,7 +129,7 @@ def _read(path: Path) -> Page:
 
 
 class _Server(SimpleHTTPRequestHandler):
-    """The site, the page that looks at all others, and where it says what it found."""
+    """Serve the site and the probe page, which loads all pages and posts the problems."""
 
     found: list[str] | None = None
     done = threading.Event()
@@ -142,7 +142,7 @@ class _Server(SimpleHTTPRequestHandler):
         self.send_response(200)
         self.send_header("Content-Type", "text/html; charset=utf-8")
         self.end_headers()
-        # Nobody searches here, and to read what search needs would take longer than all the rest.
+        # Search is not used here, and loading its index would take longer than all pages.
         self.wfile.write(self.probe if self.path == "/__probe" else b"")
 
     def do_POST(self) -> None:
@@ -152,7 +152,7 @@ class _Server(SimpleHTTPRequestHandler):
         self.done.set()
 
     def log_message(self, *_: object) -> None:
-        """Say nothing."""
+        """Log nothing."""
 
 
 @contextmanager
@@ -166,8 +166,8 @@ def _served(site: Path) -> Iterator[int]:
         server.server_close()
 
 
-def looked_at(site: Path, browser: str) -> list[str]:
-    """What is wrong with the pages in a browser: too wide, cut, or loading from elsewhere."""
+def check_in_browser(site: Path, browser: str) -> list[str]:
+    """Return the problems of the pages in a browser: too wide, cut off, or loading external resources."""
     pages = [path.relative_to(site).as_posix() for path in sorted(site.rglob("*.html"))]
     _Server.probe = PROBE.replace("PAGES", json.dumps(pages)).replace("WIDTHS", json.dumps(WIDTHS)).encode()
     with _served(site) as port, tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as profile:
@@ -177,8 +177,8 @@ def looked_at(site: Path, browser: str) -> list[str]:
             [*command, "--remote-debugging-port=0", address], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
         )
         try:
-            if not _Server.done.wait(LONGEST):
-                return [f"{browser} did not look at all pages within {LONGEST} seconds"]
+            if not _Server.done.wait(TIMEOUT):
+                return [f"{browser} did not load all pages within {TIMEOUT} seconds"]
         finally:
             process.terminate()
             process.wait()
@@ -186,16 +186,14 @@ def looked_at(site: Path, browser: str) -> list[str]:
 
 
 def main() -> int:
-    """Look at a site, and say what is wrong."""
+    """Check a site and print the problems."""
     site = Path(sys.argv[1])
     found = problems(site)
     browser = next(filter(None, map(shutil.which, BROWSERS)), None)
     if browser:
-        found += looked_at(site, browser)
+        found += check_in_browser(site, browser)
     pages = len([*site.rglob("*.html")])
-    widths = (
-        f"looked at in {Path(browser).name} at {WIDTHS}" if browser else "no browser here: widths are NOT looked at"
-    )
+    widths = f"checked in {Path(browser).name} at {WIDTHS}" if browser else "no browser found: widths are NOT checked"
     print("\n".join([*found, f"{pages} pages, {len(found)} problems; {widths}"]))
     return bool(found)
 

@@ -1,7 +1,7 @@
 """A circuit of 160 gates and 36 inputs, in both layouts, with hard and soft attention, in floats and in fixed point.
 
-Run with ``python benchmarks/circuits.py [INPUTS]``. Every output is compared with the evaluator of circuits. The aim is
-less than 60 seconds an input.
+Run with ``python benchmarks/circuits.py [INPUTS]``. Every output is compared with the evaluator of circuits. The goal
+is less than 60 seconds per input.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def main(inputs: int) -> None:
     table = Table(title=f"{source}: {inputs} random inputs")
     for heading in ("theorem", "attention", "arithmetic", "positions", "width", "right", "seconds an input"):
         table.add_column(heading, justify="right")
-    for theorem in ("circuit-binary", "circuit-unit"):
+    for theorem in ("circuit-and-or-not", "circuit-threshold"):
         for attention in ("hard", "soft"):
             model = sm.compile(source, theorem, attention=attention)
             for arithmetic in ("float64", f"fixed:{smallest_bits(model)}"):

@@ -1,7 +1,7 @@
-"""What compiling and analysing take as machines grow: by counters, and on the fast engine.
+"""Time of compilation by counters, and of the fast engine's analysis, for machines of growing size.
 
-Run with ``python benchmarks/compiling.py``. Everything is measured in one run, in seconds of one core; what counts are
-the ratios: seconds a rule stay the same, if nothing grows as a square.
+Run with ``python benchmarks/compiling.py``. Everything is measured in one run, in seconds of one core. Compare ratios:
+seconds per rule stay constant if the time is linear.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from softmachine.languages.turing import Rule, Tape, TuringMachine
 
 STATES = (20, 40, 80, 160, 320)
 SYMBOLS = ("_", "0", "1", "2")
-COUNTERS = ("turing-counter", "turing-relative")
+COUNTERS = ("turing-counter", "turing-counter-relative-bias")
 MACHINES = ("palindrome", "binary-multiplication", "universal")
 
 
@@ -50,14 +50,14 @@ def machine(states: int) -> TuringMachine:
 
 
 def seconds(work: Callable[[], object]) -> float:
-    """How long something takes on one core."""
+    """Return the seconds of one core that a call takes."""
     began = time.process_time()
     work()
     return time.process_time() - began
 
 
 def analysis() -> Table:
-    """Seconds to compile by chapter 8, and from the weights to the fast engine's code, before numba."""
+    """Seconds to compile by ``turing-average-hard``, and from the weights to the fast engine's code, before numba."""
     table = Table(title="chapter 8, one tape")
     for heading in ("rules", "compile", "analysis", "of 80 rules, a rule"):
         table.add_column(heading, justify="right")

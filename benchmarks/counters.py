@@ -1,4 +1,4 @@
-"""Steps a second of counter machines: the compiled loop against the interpreter in plain Python.
+"""Steps per second of counter machines: the compiled loop against the interpreter in plain Python.
 
 Run with ``python benchmarks/counters.py``. Seconds are those of the processor, on one core.
 """

@@ -1,6 +1,6 @@
-"""How fast C-RASP programs write their chains of thought, and how long these are by the relative encoding.
+"""Speed of chains of thought of C-RASP programs, and their length by the relative encoding.
 
-Run with ``python benchmarks/counting.py``. Everything is measured in one run on one core; what counts are the ratios.
+Run with ``python benchmarks/counting.py``. Everything is measured in one run on one core; compare ratios.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ m: x = 0 -> h
 
 
 def speed(program: crasp.Program, word: str) -> tuple[int, float]:
-    """The tokens of a chain of thought, and how many of them and of the input are dealt with in a second."""
+    """Return the tokens of a chain of thought, and the tokens per second, input included."""
     crasp.run(program, word)
     began = time.perf_counter()
     tokens = len(crasp.run(program, word).tokens)

@@ -1,6 +1,6 @@
-"""How fast the dense engine decodes, side by side with itself in other arithmetics and with the interpreter.
+"""Speed of the dense engine in several arithmetics, and of the interpreter.
 
-Run with ``python benchmarks/dense.py``. Everything is measured in one run on one core; what counts are the ratios.
+Run with ``python benchmarks/dense.py``. Everything is measured in one run on one core; compare ratios.
 """
 
 from __future__ import annotations
@@ -34,17 +34,17 @@ LETTERS = 3
 SOFT = (
     (MACHINE, "", STEPS // 4),
     (MACHINE, "", STEPS),
-    (f"{MACHINE}, chapter-8-summary", "", STEPS // 4),
+    (f"{MACHINE}, turing-average-hard-summary", "", STEPS // 4),
     ("binary-counter", "", STEPS // 2),
     ("prime-counter", "a" * 31, STEPS),
     ("power-of-two-crasp", "a" * 128, STEPS),
     ("copy-rasp, rasp-generate", "ab" * 60 + "|", STEPS),
 )
-"""Models by softmax, with the words that they are given and the tokens that they say at most."""
+"""Softmax models, with inputs and the maximum number of tokens."""
 
 
 def decode(model: Model, arithmetic: str, steps: int) -> float:
-    """Tokens per second of a run of so many steps."""
+    """Return the tokens per second of a run with this number of steps."""
     return sm.run(model, "", arithmetic=arithmetic, max_steps=steps, engine="dense").tokens_per_second
 
 
@@ -56,7 +56,7 @@ def interpret(machine: TuringMachine, steps: int) -> float:
 
 
 def compile_all() -> tuple[float, str]:
-    """The longest time that an entry of the zoo takes to compile, and which one; some ask for how many letters."""
+    """Return the longest compile time of a zoo entry, and its name; some need a length."""
     times = []
     for entry in zoo.entries():
         machine = entry.load()
@@ -70,7 +70,7 @@ def compile_all() -> tuple[float, str]:
 
 
 def softened(name: str) -> Model:
-    """A model by softmax that the fast engine does not prove hard over the lengths that are run here."""
+    """Build a softmax model that the fast engine does not prove hard at the lengths run here."""
     source, _, theorem = name.partition(", ")
     if theorem == "rasp-generate":
         return sm.compile(source, theorem, attention="soft", length=300)
@@ -78,27 +78,27 @@ def softened(name: str) -> Model:
 
 
 def soft_decoding(model: Model, word: str, steps: int) -> tuple[float, list[str]]:
-    """The seconds of the processor that so many tokens take, and the tokens."""
+    """Return the processor seconds of a run with this number of tokens, and the tokens."""
     codec, engine = model.codec, DenseEngine(model.weights)
     assert isinstance(codec, DecoderCodec)
     prompt = codec.prompt(word)
     began = time.process_time()
     if isinstance(codec, SegmentedCodec):
         marks = codec.stops, codec.segment_begins, codec.segment_ends
-        tokens = [said.token for said in islice(decode_segments(engine, prompt, *marks), steps)]
+        tokens = [emitted.token for emitted in islice(decode_segments(engine, prompt, *marks), steps)]
     else:
         tokens = list(islice(decoding.decode(engine, prompt, codec.stops), steps))
     return time.process_time() - began, tokens
 
 
 def soft_table() -> Table:
-    """Softmax that is not proved hard: all keys bounded, token by token; and as it is done."""
+    """Compare softmax with bounds for all keys, token by token, with the implemented method."""
     table = Table(title="dense engine, softmax, float64, seconds of one core")
     for heading in ("model", "tokens", "one by one", "all keys bounded", "as it is", "ratio", "ratio"):
         table.add_column(heading, justify="left" if heading == "model" else "right")
     for name, word, steps in SOFT:
         model = softened(name)
-        soft_decoding(model, word, 50)  # what is computed only once
+        soft_decoding(model, word, 50)  # fills caches
         now, tokens = soft_decoding(model, word, steps)
         with patch.object(nearest, "MANY_KEYS", 1 << 60):
             bounded, as_expected = soft_decoding(model, word, steps)

@@ -1,7 +1,7 @@
-"""How fast the fast engine decodes: tokens a second by length, for three machines, hard and soft.
+"""Speed of the fast engine: tokens per second by length, for three machines, hard and soft.
 
-Run with ``python benchmarks/fast.py``. Everything is measured in one run, on one core, in seconds of that core; what
-counts are the ratios to the dense engine and to the plain interpreter.
+Run with ``python benchmarks/fast.py``. Everything is measured in one run, on one core, in seconds of that core. Compare
+the ratios to the dense engine and to the interpreter.
 """
 
 from __future__ import annotations
@@ -70,10 +70,10 @@ print(run.steps, len(run.tokens), max(run.segments, default=len(run.tokens)), ti
 
 def memory(console: Console) -> None:
     """Peak memory of all of busy beaver 5 through the API, beyond that of a run of one step."""
-    table = Table(title="all of busy beaver 5, a process each")
+    table = Table(title="all of busy beaver 5, one process each")
     for heading in ("theorem", "steps", "tokens", "longest context", "seconds", "peak", "of that the run"):
         table.add_column(heading, justify="right")
-    for theorem in ("chapter-8", "chapter-8-summary"):
+    for theorem in ("turing-average-hard", "turing-average-hard-summary"):
         found = {}
         for steps in (1, 10**8):
             command = [sys.executable, "-c", MEMORY, theorem, str(steps)]

@@ -1,6 +1,6 @@
-"""Fixed point against the other arithmetics: a word through a formula's transformer, hard and soft.
+"""Fixed point against the other arithmetics: one pass of a formula's transformer, hard and soft.
 
-Run with ``python benchmarks/fixed.py``. Measured in one run on one core; what counts are the ratios.
+Run with ``python benchmarks/fixed.py``. Measured in one run on one core; compare ratios.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ NUMBERS = (
 
 
 def seconds(engine: DenseEngine, tokens: tuple[str, ...]) -> float:
-    """How long a pass takes, the faster of two."""
+    """Return the seconds of a pass, the faster of two."""
     times = []
     for _ in range(2):
         began = time.perf_counter()
@@ -46,7 +46,7 @@ def seconds(engine: DenseEngine, tokens: tuple[str, ...]) -> float:
 
 
 def main() -> None:
-    table = Table(title=f"{FORMULA} on a word of length {LENGTH}: seconds a pass")
+    table = Table(title=f"{FORMULA} on a word of length {LENGTH}: seconds per pass")
     for heading in ("arithmetic", "hard", "soft"):
         table.add_column(heading, justify="left" if heading == "arithmetic" else "right")
     source = sm.load(FORMULA)

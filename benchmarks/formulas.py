@@ -1,7 +1,7 @@
 """Checking a formula on every word of length 16: the batched transformer against the evaluator in plain Python.
 
-"bounds for each word" is the same check without bounds that serve all words of a batch. Run with
-``python benchmarks/formulas.py``. Measured in one run; what counts are the ratios.
+"bounds for each word" is the same check without error bounds shared by a batch. Run with
+``python benchmarks/formulas.py``. Measured in one run; compare ratios.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ LENGTH = 16
 
 
 def checked(model: Model, most: int, *, together: bool = True) -> float:
-    """The seconds of the processor that a check takes, with bounds that serve many words or not.
+    """Return the processor seconds of a check, with or without error bounds shared by a batch.
 
     What it prepares once is prepared before.
     """

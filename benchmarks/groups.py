@@ -1,6 +1,6 @@
-"""How fast causal programs of selectors run: counts, and counts of counts, by groups that are found by their integers.
+"""Speed of causal programs of selectors: counts, and counts of counts, by groups of keys that are found by hash.
 
-Run with ``python benchmarks/groups.py``. Both engines are measured in turn in one run, in seconds of one core.
+Run with ``python benchmarks/groups.py``. Both engines are measured alternately in one run, in seconds of one core.
 The dense engine computes every score, so that it is measured on fewer tokens; its time grows with their square.
 """
 
@@ -35,20 +35,20 @@ SELECTORS = {count: Selectors(Mask.CAUSAL, tuple(string.ascii_lowercase[:count])
 
 
 def seconds(run: Callable[[], object]) -> float:
-    """How long something takes on one core."""
+    """Return the seconds of one core that a call takes."""
     began = time.process_time()
     run()
     return time.process_time() - began
 
 
 def total_of_same_count(selectors: Selectors) -> Number:
-    """How many of the positions of the same count hold the first letter: a sum over a group, and its size."""
+    """The number of positions of the same count with the first letter: a sum over a group, and its size."""
     count = selectors.histogram()
     return selectors.total("firsts", selectors.alphabet[0], (count, count))
 
 
 def same_pair_and_count(selectors: Selectors) -> Number:
-    """Where the letter, the letter before and the count are the same."""
+    """The positions with the same letter, previous letter and count."""
     count = selectors.histogram()
     letter, before = selectors.letter, selectors.before
     return selectors.width("same", (letter, letter), (before, before), (count, count))
@@ -70,7 +70,7 @@ def _again(selectors: Selectors, number: Number) -> Number:
 
 
 def row(name: str, letters: int, program: Program, *, decodes: bool) -> list[str]:
-    """Tokens a second of both engines, the best of some turns."""
+    """Return the tokens per second of both engines, the best of several rounds."""
     weights = compile_program(program)
     word = [SINK, *random.Random(1).choices(SELECTORS[letters].alphabet, k=TOKENS)]
     fast, dense = FastEngine(weights), DenseEngine(weights)
@@ -97,9 +97,9 @@ def main() -> None:
     )
     for letters, selectors in SELECTORS.items():
         for name, program in PROGRAMS.items():
-            table.add_row(*row(name, letters, selectors.says(program(selectors), 9), decodes=False))
-        speaking = selectors.speaks(selectors.double_histogram())
-        table.add_row(*row("decoder", letters, speaking, decodes=True))
+            table.add_row(*row(name, letters, selectors.output_program(program(selectors), 9), decodes=False))
+        decoder = selectors.decoder(selectors.double_histogram())
+        table.add_row(*row("decoder", letters, decoder, decodes=True))
     Console(width=110).print(table)
 
 

@@ -1,8 +1,8 @@
-"""What long runs take: memory and speed by the number of steps, for runs of many steps and for long tapes.
+"""Memory and speed of long runs by the number of steps, for runs of many steps and for long tapes.
 
-Run with ``python benchmarks/long_runs.py [STEPS]``, by default up to 10^8 steps; 1000000000 takes some minutes. Every
-run is a process of its own. Seconds are those of one core; what counts are the ratios: memory to a byte a token, and
-how much longer a token takes than in the shortest run.
+Run with ``python benchmarks/long_runs.py [STEPS]``, by default up to 10^8 steps; 1000000000 takes several minutes.
+Every run has its own process. Seconds are those of one core. Compare ratios: memory per token, and the time per token
+relative to the shortest run.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from rich.console import Console
 from rich.table import Table
 
 MACHINES = {"binary counter": "binary-counter", "bouncer": "1RB1LA_1LA1RB", "to the right": "1RA1RA"}
-"""The tape of the last one has a cell for every step; that of the first one hardly any."""
+"""The tape of the last one grows by a cell per step, that of the first one by a few cells in total."""
 LEAST = 10**6
 
 ONE_RUN = """
@@ -51,7 +51,7 @@ print(json.dumps({
 
 def main(most: int) -> None:
     """Print a table."""
-    table = Table(title="long runs, a process each", show_lines=False)
+    table = Table(title="long runs, one process each", show_lines=False)
     for column in (
         "machine",
         "tokens",

@@ -1,9 +1,9 @@
-"""Circuits and graphs in loops: every score of every turn, against different scores and what changes from turn to turn.
+"""Circuits and graphs in loops: all scores of all iterations, against incremental attention with deduplicated rows.
 
-Run with ``python benchmarks/loops.py [--large]``. Both ways are measured in turn in one run, in seconds of the
-processor, and must give the same answers, which are those of the evaluator; what counts are the ratios. ``--large``
-adds 32 vertices, and 1,092 and 5,220 gates, for which every score of every turn would take too long: they are measured
-against turns that remember only the keys that were picked, asking a few queries at a time.
+Run with ``python benchmarks/loops.py [--large]``. Both methods are measured alternately in one run, in processor
+seconds, and must give the answers of the evaluator; compare ratios. ``--large``
+adds 32 vertices, and 1,092 and 5,220 gates, for which all scores of all iterations would take too long: they are
+compared with iterations that keep only the chosen keys, a few queries at a time.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ NEVER = 1 << 60
 
 
 def answers(model: Model, word: str, first: int) -> tuple[float, Sequence[str]]:
-    """How long a run takes, and what it says, if equal rows are looked for from so many positions on."""
+    """Return the seconds of a run and its output, with deduplication of rows from this number of positions on."""
     attention.MANY = memory.FEWEST_ROWS = first
     began = time.process_time()
     tokens = sm.run(model, word, yes=True).tokens
@@ -40,22 +40,22 @@ def answers(model: Model, word: str, first: int) -> tuple[float, Sequence[str]]:
 
 
 def row(name: str, model: Model, word: str, *, both: bool) -> list[str]:
-    """One model: its positions, the seconds of both ways, the ratio, and the memory of the process so far."""
-    quick, said = answers(model, word, 128)
+    """Return the row of a model: positions, the seconds of both methods, their ratio, and the peak memory."""
+    quick, outputs = answers(model, word, 128)
     plain = "", ""
     if both:
         seconds, expected = answers(model, word, NEVER)
-        if tuple(said) != tuple(expected):
+        if tuple(outputs) != tuple(expected):
             raise SystemExit(f"{name}: the answers differ")
         plain = f"{seconds:.2f}", f"{seconds / quick:.1f}"
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
-    return [name, f"{len(said):,}", f"{quick:.2f}", *plain, f"{peak:,} MB"]
+    return [name, f"{len(outputs):,}", f"{quick:.2f}", *plain, f"{peak:,} MB"]
 
 
 def multiplied(bits: int) -> tuple[Circuit, Model, str]:
-    """A multiplier, its model, and a random word; the model is right about it."""
+    """Return a multiplier, its model, and a random input on which the model is checked."""
     source, chooser = multiplier(bits), random.Random(bits)
-    model, word = sm.compile(source, "circuit-binary"), "".join(chooser.choices("01", k=source.width))
+    model, word = sm.compile(source, "circuit-and-or-not"), "".join(chooser.choices("01", k=source.width))
     attention.MANY = memory.FEWEST_ROWS = 128
     if sm.run(model, word, yes=True).output != evaluate(source, word):
         raise SystemExit(f"the product of {word} is wrong")
@@ -63,31 +63,31 @@ def multiplied(bits: int) -> tuple[Circuit, Model, str]:
 
 
 def circuit(bits: int) -> list[str]:
-    """A multiplier, on a random word."""
+    """Measure a multiplier on a random input."""
     source, model, word = multiplied(bits)
     return row(f"multiplier, {bits} bits, depth {source.depth}", model, word, both=True)
 
 
 def gates() -> Table:
-    """Two multipliers: what it takes to remember the keys near the top, and only those that were picked."""
+    """Compare caching of all near-best keys with caching of only the chosen ones, for two multipliers."""
     table = Table(*("gates", "positions", "seconds", "of the first", "only picks", "ratio", "peak so far"))
     first = None
     for bits in (14, 30):
         source, model, word = multiplied(bits)
-        quick, said = answers(model, word, 128)
+        quick, outputs = answers(model, word, 128)
         with patch.multiple(everywhere, MOST_NEAR=0, QUERIES=48):
             plain, expected = answers(model, word, 128)
-        if tuple(said) != tuple(expected):
+        if tuple(outputs) != tuple(expected):
             raise SystemExit(f"{source}: the answers differ")
         first = first or quick
         times = f"{quick:.2f}", f"{quick / first:.1f}", f"{plain:.2f}", f"{plain / quick:.1f}"
         peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
-        table.add_row(f"{len(source.gates):,}", f"{len(said):,}", *times, f"{peak:,} MB")
+        table.add_row(f"{len(source.gates):,}", f"{len(outputs):,}", *times, f"{peak:,} MB")
     return table
 
 
 def graph(vertices: int, *, both: bool) -> list[str]:
-    """A random graph with one edge from each vertex."""
+    """Measure a random graph with one edge from each vertex."""
     chooser, names = random.Random(vertices), tuple(f"v{k}" for k in range(vertices))
     edges = tuple((name, chooser.choice(names)) for name in names)
     model = sm.compile(Graph(name="random", vertices=names, edges=edges))

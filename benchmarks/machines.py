@@ -1,11 +1,11 @@
-"""How fast every Turing machine of the zoo decodes, on an input that makes it run for long.
+"""Speed of every Turing machine of the zoo on the fast engine, on an input with a long run.
 
-Run with ``python benchmarks/machines.py [OTHER_SRC] [MACHINE…]``. Seconds are those of one core. A machine is measured
-in a process of its own, the decoder beside the compiled interpreter; the tokens are compared. OTHER_SRC is the ``src``
-folder of another checkout: then each machine is measured there as well, in turn, and what counts is the ratio of both.
+Run with ``python benchmarks/machines.py [OTHER_SRC] [MACHINE…]``. Seconds are those of one core. Each machine is
+measured in its own process, together with the compiled interpreter; the tokens are compared. OTHER_SRC is the ``src``
+folder of another checkout, which is measured alternately; compare the ratio.
 
-The first tokens of a run fill tables, so that they are told apart: "5,000" is the speed of the first so many, "others"
-that of those after them.
+The first tokens of a run fill tables and are therefore reported separately: "5,000" is the speed of the first 5,000,
+"others" that of the rest.
 """
 
 from __future__ import annotations
@@ -65,21 +65,21 @@ INPUTS = {
     "collatz-tag-system": "a" * 27,
     "rule-110": "1",
 }
-"""Where the empty input is not long enough."""
+"""Inputs of machines whose run on the empty input is too short."""
 STEPS, FIRST, BEGINNING, ROUNDS = 1_000_000, 5_000, 100_000, 3
 AT_ONCE = ("busy-beaver-2", "busy-beaver-3")
-"""These halt after at most 6 and 21 steps, on every input: there is nothing to measure."""
+"""Machines that halt after at most 6 and 21 steps on every input: too short to measure."""
 
 
 def seconds(work: Callable[[], object]) -> float:
-    """How long something takes on one core."""
+    """Return the seconds of one core that a call takes."""
     began = time.process_time()
     work()
     return time.process_time() - began
 
 
 def measured(name: str) -> dict[str, float]:
-    """What one machine does in a second, at best of some rounds.
+    """Return the tokens per second of one machine, the best of several rounds.
 
     Raises:
         AssertionError: If a token is not the interpreter's.
@@ -104,23 +104,23 @@ def measured(name: str) -> dict[str, float]:
         }
         for part, action in work.items():
             best[part] = min(best.get(part, float("inf")), seconds(action))
-    said = list(run.said_since(most))
-    assert said == list(codec.expected(word, STEPS)), f"{name} does not say what the interpreter says"
+    tokens = list(run.said_since(most))
+    assert tokens == list(codec.expected(word, STEPS)), f"{name} differs from the interpreter"
     return {
         "symbols": len(machine.symbols),
         "tapes": machine.tapes,
         "input": len(word),
-        "tokens": len(said),
+        "tokens": len(tokens),
         "reading": len(prompt) / best["reading"],
         "first": FIRST / best["first"],
-        "others": (len(said) - FIRST) / best["others"],
-        # Without its beginning, in which it reads the input and gets going.
+        "others": (len(tokens) - FIRST) / best["others"],
+        # Without the start-up of the interpreter, in which it reads the input.
         "interpreter": (steps - BEGINNING) / max(best["long"] - best["short"], 1e-9),
     }
 
 
 def elsewhere(source: Path, name: str) -> dict[str, float]:
-    """The same with the code of a checkout, in a process of its own."""
+    """Return the same for another checkout, in its own process."""
     command = [sys.executable, __file__, "--only", name]
     environment = {**os.environ, "PYTHONPATH": str(source)}
     printed = subprocess.run(command, env=environment, stdout=subprocess.PIPE, text=True, check=True).stdout
@@ -131,7 +131,7 @@ def elsewhere(source: Path, name: str) -> dict[str, float]:
 def main(other: Path | None, names: list[str]) -> None:
     """Print a table."""
     console, here = Console(width=140), Path(sm.__file__).parents[1]
-    table = Table(title="Turing machines of the zoo, one core: million tokens a second")
+    table = Table(title="Turing machines of the zoo, one core: million tokens per second")
     headings = ["machine", "symbols", "tapes", "input", "tokens", "reading", "first 5,000", "others", "of interpreter"]
     for heading in [*headings, *(["of the other"] if other else [])]:
         table.add_column(heading, justify="right")

@@ -1,7 +1,7 @@
-"""Importing this, before anything else, gives a benchmark one core: libraries that start threads start none.
+"""Import this module first to restrict a benchmark to one thread.
 
-Seconds of the processor are those of all threads. With two of them, a product that takes as long as before counts
-twice. Whoever has set one of these variables has their say.
+Processor seconds are summed over all threads, so threads without a speed-up would count several times. Variables that
+are already set are kept.
 """
 
 import os

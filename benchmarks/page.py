@@ -1,4 +1,4 @@
-"""How long the script of a page takes for one step, in a browser: the median should be below 16 ms, a frame at 60 Hz.
+"""Time of the page's script for one step, in a browser: the median should be below 16 ms, a frame at 60 Hz.
 
 python benchmarks/page.py            # needs playwright and chromium, see CONTRIBUTING.md
 """
@@ -21,7 +21,7 @@ CASES: tuple[tuple[str, str | None, dict[str, object]], ...] = (
     ("palindrome", "abba", {}),
     ("busy-beaver-5", None, {"max_steps": 10_000}),
     ("universal", None, {"max_steps": 1_000}),
-    ("palindrome", "abba", {"theorem": "ternary"}),
+    ("palindrome", "abba", {"theorem": "turing-ternary"}),
     ("dyck-2-program", "([])([()])", {}),
     ("gcd-counter", "aaaabbbbbbcc", {}),
     ("interrupt-controller", "0" * 36, {}),
@@ -47,7 +47,7 @@ def main() -> None:
 
     with sync_playwright() as playwright, tempfile.TemporaryDirectory() as folder:
         browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
-        print(f"{'page':<34}{'kB':>6}{'made in':>10}{'ready':>9}{'median':>10}{'worst':>9}")
+        print(f"{'page':<34}{'kB':>6}{'built in':>10}{'ready':>9}{'median':>10}{'worst':>9}")
         for number, (name, word, options) in enumerate(CASES):
             run = sm.run(name, word, **options)  # type: ignore[arg-type]
             file, began = Path(folder) / f"{number}.html", time.perf_counter()
@@ -57,14 +57,16 @@ def main() -> None:
             page.goto(f"file://{file}#head=3.1")
             page.wait_for_selector("body[data-ready]")
             ready = page.evaluate("softmachine.ready")
-            page.wait_for_timeout(1000)  # the search for broken decisions goes on in the background
+            page.wait_for_timeout(1000)  # the search for broken decisions runs in the background
             times = page.evaluate(STEPPED, STEPS)
             how = str(options.get("theorem") or options.get("attention") or "")
             title = f"{name}{how and f' ({how})'}, {len(run.tokens):,} tokens"
             median, worst = statistics.median(times), max(times)
-            said = "" if median < BUDGET else f"  over {BUDGET:.0f} ms"
+            warning = "" if median < BUDGET else f"  over {BUDGET:.0f} ms"
             kilobytes = file.stat().st_size / 1000
-            print(f"{title:<34}{kilobytes:>6.0f}{made:>8.1f} s{ready:>6.0f} ms{median:>7.1f} ms{worst:>6.0f} ms{said}")
+            print(
+                f"{title:<34}{kilobytes:>6.0f}{made:>8.1f} s{ready:>6.0f} ms{median:>7.1f} ms{worst:>6.0f} ms{warning}"
+            )
             page.close()
         browser.close()
 

@@ -1,10 +1,10 @@
-"""RASP programs of the zoo: how long compiling takes, how large the models are, and up to which length they are right.
+"""RASP programs of the zoo: compile time, size of the models, and the largest length at which they are right.
 
 Run with ``python benchmarks/rasp.py [LENGTH] [NAME …]``. Random words of lengths 1, 2, 4, … up to LENGTH (by default
-128; loops up to 16) are compared with the reference interpreter. The aim is less than 0.2 seconds for compiling each.
+128; loops up to 16) are compared with the reference interpreter. The goal is a compile time below 0.2 seconds.
 
-If the package ``tracr`` is installed, its library programs for length, histogram and reverse stand beside ours, with
-the same words; its models are made for the length that is tried, which is what their size and compile time are for.
+If the package ``tracr`` is installed, its library programs for length, histogram and reverse are measured on the same
+words; its models are compiled for a length, and size and compile time are for the length tried.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ from softmachine.languages import rasp, zoo
 
 LOOPS = ("addition-loop-rasp", "parity-loop-rasp", "sort-loop-rasp", "subleq-rasp")
 OTHERS = {"length-rasp": "make_length", "histogram-rasp": "make_hist", "reverse-rasp": "make_reverse"}
-"""Our name, and what the library of the other compiler calls it."""
+"""Name in the zoo → name in Tracr's library."""
 WORDS = 3
 """Random words of each length."""
 PATIENCE = 60.0
-"""Seconds after which the other compiler is not asked for longer words."""
+"""Seconds after which Tracr is not tried on longer words."""
 
 
 def main(longest: int, names: Sequence[str]) -> None:
@@ -57,20 +57,20 @@ def main(longest: int, names: Sequence[str]) -> None:
 
 
 def largest(longest: int, is_right: Callable[[int], bool]) -> str:
-    """The largest of the lengths 1, 2, 4, … up to which all words are right."""
+    """Return the largest of the lengths 1, 2, 4, … up to which all words are right."""
     length, right = 1, 0
     while length <= longest and is_right(length):
         right, length = length, 2 * length
-    return f"{right}" if length <= longest else f"{right} (all that were tried)"
+    return f"{right}" if length <= longest else f"{right} (the largest tried)"
 
 
 def ours(model: sm.Model, length: int) -> bool:
-    """Whether our model is right on random words of a length."""
+    """Return whether our model is right on random words of a length."""
     return sm.check(model, sample=WORDS, length=length).holds
 
 
 def theirs(source: rasp.Program, maker: str, longest: int) -> tuple[str, ...]:
-    """The same of the other compiler, whose models are made for a length: those of the largest that is right."""
+    """Return the same for Tracr, whose models are compiled for a length: the figures of the largest right one."""
     compiling, lib = import_module("tracr.compiler.compiling"), import_module("tracr.compiler.lib")
     dialect = import_module("tracr.rasp.rasp")
     facts: tuple[str, ...] = ("–",) * 5
@@ -87,7 +87,7 @@ def theirs(source: rasp.Program, maker: str, longest: int) -> tuple[str, ...]:
             program, vocab=set(source.alphabet), max_seq_len=length, compiler_bos="BOS"
         )
         spent = time.perf_counter() - began
-        holds = all(said(model, word) == expected(source, word) for word in random_words(source, length))
+        holds = all(tracr_output(model, word) == expected(source, word) for word in random_words(source, length))
         if holds:
             parameters = sum(array.size for part in model.params.values() for array in part.values())
             facts = (f"{1000 * spent:.0f} ms", str(model.model_config.num_layers), "–", "–", f"{parameters:,}")
@@ -97,8 +97,8 @@ def theirs(source: rasp.Program, maker: str, longest: int) -> tuple[str, ...]:
     return (*facts, right)
 
 
-def said(model: Any, word: Sequence[str]) -> list[str]:
-    """What the other model says at the letters, as text."""
+def tracr_output(model: Any, word: Sequence[str]) -> list[str]:
+    """Return the output of a Tracr model at the letters, as text."""
     return [str(value) for value in model.apply(["BOS", *word]).decoded[1:]]
 
 

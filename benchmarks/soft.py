@@ -1,8 +1,8 @@
-"""How fast softmax that is not proved hard is decoded, here and by another checkout: cold processes, in turn.
+"""Speed of softmax that is not proved hard, here and in another checkout, in alternating new processes.
 
 Run with ``python benchmarks/soft.py OTHER_SRC``, the ``src`` folder of another checkout, such as that of commit
-3e33771 of 16 November 2026. Seconds are those of one core, from the prepared model to its last token; of some rounds
-the middle one counts. Second runs are those of the same processes, which have position features already.
+3e33771 of 16 November 2026. Seconds are those of one core, from the prepared model to its last token; the median of
+several rounds is reported. Second runs are in the same processes, with position features already computed.
 """
 
 from __future__ import annotations
@@ -33,32 +33,32 @@ from softmachine.theorems.codec import DecoderCodec, SegmentedCodec
 CASES = (
     ("busy-beaver-5", None, "", 500),
     ("busy-beaver-5", None, "", 2000),
-    ("busy-beaver-5", "chapter-8-summary", "", 500),
-    ("busy-beaver-5", "chapter-8-summary", "", 2687),
+    ("busy-beaver-5", "turing-average-hard-summary", "", 500),
+    ("busy-beaver-5", "turing-average-hard-summary", "", 2687),
     ("binary-counter", None, "", 1000),
     ("prime-counter", None, "a" * 31, 2000),
     ("power-of-two-crasp", None, "a" * 128, 2000),
 )
-"""Sources, theorems, words, and how many tokens are said at most."""
+"""Sources, theorems, inputs, and the maximum number of tokens."""
 ROUNDS = 3
 
 
 def decoding(model: Model, word: str, most: int) -> tuple[float, list[str]]:
-    """The seconds that a run takes, and its tokens."""
+    """Return the seconds of a run, and its tokens."""
     codec = model.codec
     assert isinstance(codec, DecoderCodec)
     began = time.process_time()
     engine, prompt = DenseEngine(model.weights), codec.prompt(word)
     if isinstance(codec, SegmentedCodec):
         marks = codec.stops, codec.segment_begins, codec.segment_ends
-        tokens = [said.token for said in islice(decode_segments(engine, prompt, *marks), most)]
+        tokens = [emitted.token for emitted in islice(decode_segments(engine, prompt, *marks), most)]
     else:
         tokens = list(islice(decode(engine, prompt, codec.stops), most))
     return time.process_time() - began, tokens
 
 
 def measured(case: int) -> tuple[float, float, list[str]]:
-    """The seconds of a first and of a second run, and the tokens."""
+    """Return the seconds of a first and a second run, and the tokens."""
     source, theorem, word, most = CASES[case]
     model = sm.soften(sm.compile(source, theorem), length=300)[0]
     (first, tokens), (second, _) = (decoding(model, word, most) for _ in range(2))
@@ -66,7 +66,7 @@ def measured(case: int) -> tuple[float, float, list[str]]:
 
 
 def elsewhere(source: Path, case: int) -> tuple[float, float, list[str]]:
-    """The same with the code of a checkout, in a process of its own."""
+    """Return the same for another checkout, in its own process."""
     command = [sys.executable, __file__, "--only", str(case)]
     environment = {**os.environ, "PYTHONPATH": str(source)}
     first, second, tokens = json.loads(subprocess.run(command, env=environment, capture_output=True, check=True).stdout)

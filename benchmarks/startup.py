@@ -1,8 +1,8 @@
-"""How much processor time small commands take, against another tree: both in turn, in one run.
+"""Processor time of small commands, compared with another checkout, alternately in one run.
 
     python benchmarks/startup.py [OTHER_SRC] [ROUNDS]
 
-OTHER_SRC is the ``src`` folder of another checkout; left out, ``python -c pass`` is the other side.
+OTHER_SRC is the ``src`` folder of another checkout; the default is to compare with ``python -c pass``.
 """
 
 from __future__ import annotations

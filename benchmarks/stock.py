@@ -1,4 +1,4 @@
-"""How fast stock checkpoints run by ``generate()``, and whether every token is right.
+"""Speed of exported checkpoints with ``generate()``, and whether every token is right.
 
 Run with ``python benchmarks/stock.py [--machine busy-beaver-5] [--steps 8000] [--to gpt2] [--dtype float32]``.
 """
@@ -36,20 +36,22 @@ def measure(machine: str, steps: int, to: str, dtype: str, folder: Path) -> None
     import torch
     from transformers import AutoModelForCausalLM, AutoTokenizer
 
-    torch.set_num_threads(1)  # matrices are small, and threads that wait for each other cost more than they give
+    torch.set_num_threads(1)  # matrices are small, so more threads are slower
     tokenizer, model = AutoTokenizer.from_pretrained(folder), AutoModelForCausalLM.from_pretrained(folder, dtype="auto")
     began = time.perf_counter()
-    said = model.generate(**tokenizer("", return_tensors="pt", return_token_type_ids=False))[0].tolist()
+    tokens = model.generate(**tokenizer("", return_tensors="pt", return_token_type_ids=False))[0].tolist()
     seconds = time.perf_counter() - began
     codec = sm.compile(machine, theorem_of(sm.load(machine), to, dtype), length=steps + 2).codec
     assert isinstance(codec, DecoderCodec)
     expected = [*codec.prompt("").tokens, *codec.expected("", steps)]
-    right = tokenizer.convert_ids_to_tokens(said) == expected
-    print(f"generate: {len(said):,} tokens, {len(said) / seconds:.0f} tokens/s, {'all right' if right else 'WRONG'}")
+    right = tokenizer.convert_ids_to_tokens(tokens) == expected
+    print(
+        f"generate: {len(tokens):,} tokens, {len(tokens) / seconds:.0f} tokens/s, {'all right' if right else 'WRONG'}"
+    )
 
 
 def theorem_of(source: Source | Model, to: str, dtype: str) -> Theorem | None:
-    """The theorem that an export compiles a source by."""
+    """Return the theorem by which an export compiles a source."""
     from softmachine.exports.export import stock_theorem
     from softmachine.exports.formats import stock_format
 

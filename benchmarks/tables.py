@@ -1,13 +1,13 @@
-"""Ternary machines as tables: tokens a second of the fast engine, the dense engine, and the reference interpreter.
+"""Ternary machines as tables: tokens per second of the fast engine, the dense engine, and the reference interpreter.
 
 Run with ``python benchmarks/tables.py [OTHER_SRC]``, where OTHER_SRC is the ``src`` folder of another checkout. Each
-machine has a process of its own (with another checkout: two, in turn). All is measured in seconds of the processor;
-what counts are the ratios. "First" is the first run of a model in its process: blocks learn their answers, and what
-grows moves. Getting ready (machine code, memory for the context) comes before the first token, and does not count, as
-it does not count in what ``softmachine run`` says. "Again" are more runs in the same memory; for summaries, first is
-the first tenth of the tokens, and again the others, in segments that go on in the same memory. Tokens are those that
-are said; the time is that of reading the input, too, but for "decoding": that is the first run once its input is read.
-Every token is compared with the interpreter's.
+machine has its own process (with another checkout two, alternately). All times are processor seconds; compare ratios.
+"First" is the first run of a model in its process, in which memo tables are filled and arrays grow. Preparation
+(machine code, memory for the context) precedes the first token and is not included, as in the speed that
+``softmachine run`` prints. "Again" are further runs in the same memory; for summaries, "first" is the first tenth of
+the tokens, and "again" the rest, in segments that reuse the same memory. Only generated tokens are counted; the time
+includes reading the input, except in "decoding", which is the first run after its input is read. Every token is
+compared with the interpreter's.
 """
 
 from __future__ import annotations
@@ -43,12 +43,12 @@ from softmachine.theorems.codec import DecoderCodec, SegmentedCodec
 
 @dataclass(frozen=True)
 class Case:
-    """A machine, its input, and the context that its model is made for."""
+    """A machine, its input, and the context of its model."""
 
     name: str
     word: str = ""
     length: int = 4096
-    theorem: str = "ternary"
+    theorem: str = "turing-ternary"
 
 
 UNIVERSAL = ";1Rss,1R;1Lss,0Rsss;1Lsss,1Lsss#"
@@ -62,9 +62,9 @@ CASES = (
     Case("universal", UNIVERSAL),
     Case("two-tape-copy", "abb" * 200),
     Case("three-tape-addition", "10" * 120 + "+" + "11" * 120),
-    Case("binary-counter", theorem="ternary-summary"),
-    Case("busy-beaver-5", theorem="ternary-summary"),
-    Case("universal", UNIVERSAL, theorem="ternary-summary"),
+    Case("binary-counter", theorem="turing-ternary-summary"),
+    Case("busy-beaver-5", theorem="turing-ternary-summary"),
+    Case("universal", UNIVERSAL, theorem="turing-ternary-summary"),
 )
 FEW, MANY, SECONDS = 100, 40_000, 1.0
 COLUMNS = ("machine", "theorem", "context", "tokens", "first", "decoding", "again", "dense")
@@ -73,38 +73,38 @@ COMPARED = ("× other, first", "again")
 
 
 class Stopwatch:
-    """Seconds of the processor, and how many tokens were said in them."""
+    """Processor seconds, and the number of tokens generated."""
 
     def __init__(self) -> None:
         self.seconds, self.tokens = 0.0, 0
 
     @contextmanager
     def running(self) -> Iterator[None]:
-        """Let it run."""
+        """Run and measure."""
         began = time.process_time()
         yield
         self.seconds += time.process_time() - began
 
     @property
     def speed(self) -> float:
-        """Tokens a second."""
+        """Tokens per second."""
         return self.tokens / self.seconds
 
 
-def compared(said: list[str], codec: DecoderCodec[Any], word: str, length: int) -> Stopwatch:
-    """How fast the interpreter is; what was said is what it says."""
+def compare_with_interpreter(tokens: list[str], codec: DecoderCodec[Any], word: str, length: int) -> Stopwatch:
+    """Return the speed of the interpreter, after comparing the tokens with it."""
     next(iter(codec.expected(word, length)))  # compiles
     watch = Stopwatch()
     with watch.running():
-        expected = list(islice(codec.expected(word, length), len(said)))
-    if said[: len(expected)] != expected or len(expected) < len(said) - 8:
-        raise SystemExit("the model does not say what the interpreter says")
+        expected = list(islice(codec.expected(word, length), len(tokens)))
+    if tokens[: len(expected)] != expected or len(expected) < len(tokens) - 8:
+        raise SystemExit("the model differs from the interpreter")
     watch.tokens = len(expected)
     return watch
 
 
 def dense(model: Model, codec: DecoderCodec[Any], word: str) -> Stopwatch:
-    """How fast the dense engine is."""
+    """Return the speed of the dense engine."""
     watch = Stopwatch()
     with watch.running():
         watch.tokens = sum(1 for _ in islice(decode(DenseEngine(model.weights), codec.prompt(word), codec.stops), FEW))
@@ -112,7 +112,7 @@ def dense(model: Model, codec: DecoderCodec[Any], word: str) -> Stopwatch:
 
 
 def in_one_context(case: Case) -> dict[str, float]:
-    """Tokens a second of one machine."""
+    """Return the tokens per second of one machine."""
     model = sm.compile(case.name, case.theorem, length=case.length)
     codec = model.codec
     assert isinstance(codec, DecoderCodec)
@@ -124,21 +124,21 @@ def in_one_context(case: Case) -> dict[str, float]:
         run.go(run.prompt - 1)
         with decoding.running():
             run.go(case.length - 2)
-    said = list(run.said_since(case.length))
-    first.tokens = decoding.tokens = len(said)
+    tokens = list(run.said_since(case.length))
+    first.tokens = decoding.tokens = len(tokens)
     codes = np.array([run.tokens[k] for k in range(run.prompt)])
     while again.seconds < SECONDS:
         with again.running():
             run.again(codes)
             run.go(case.length - 2)
-        again.tokens += len(said)
-        assert list(run.said_since(case.length)) == said
-    slow = compared(said, codec, case.word, case.length)
-    return measured(first, decoding, again, dense(model, codec, case.word), slow, run.known)
+        again.tokens += len(tokens)
+        assert list(run.said_since(case.length)) == tokens
+    slow = compare_with_interpreter(tokens, codec, case.word, case.length)
+    return collect_speeds(first, decoding, again, dense(model, codec, case.word), slow, run.known)
 
 
 def in_segments(case: Case) -> dict[str, float]:
-    """The same with summaries."""
+    """Return the same with summaries."""
     model = sm.compile(case.name, case.theorem, length=case.length)
     codec = model.codec
     assert isinstance(codec, SegmentedCodec)
@@ -152,21 +152,21 @@ def in_segments(case: Case) -> dict[str, float]:
     with again.running():
         run.advance(MANY - first.tokens)
     again.tokens = len(run.said) - first.tokens
-    said = list(run.said)
-    slow = compared(said, codec, case.word, len(said))
-    return measured(first, first, again, dense(model, codec, case.word), slow, max(run.segments))
+    tokens = list(run.said)
+    slow = compare_with_interpreter(tokens, codec, case.word, len(tokens))
+    return collect_speeds(first, first, again, dense(model, codec, case.word), slow, max(run.segments))
 
 
-def measured(
+def collect_speeds(
     first: Stopwatch, decoding: Stopwatch, again: Stopwatch, dense: Stopwatch, slow: Stopwatch, context: int
 ) -> dict[str, float]:
-    """All speeds, how many tokens were said, and in how long a context."""
+    """Return all speeds, the number of tokens, and the length of the context."""
     speeds = {"first": first.speed, "decoding": decoding.speed, "again": again.speed, "dense": dense.speed}
     return speeds | {"interpreter": slow.speed, "tokens": slow.tokens, "context": context}
 
 
 def elsewhere(source: Path, number: int) -> dict[str, float]:
-    """A case in a process of its own, with the softmachine of some checkout."""
+    """Measure a case in its own process, with the softmachine of a checkout."""
     command = [sys.executable, __file__, "--only", str(number)]
     environment = {**os.environ, "PYTHONPATH": str(source)}
     printed = subprocess.run(command, env=environment, stdout=subprocess.PIPE, text=True, check=True).stdout
@@ -175,7 +175,7 @@ def elsewhere(source: Path, number: int) -> dict[str, float]:
 
 
 def row(case: Case, found: dict[str, float], other: dict[str, float] | None) -> list[str]:
-    """A case in the table."""
+    """Return the row of a case."""
     cells = [case.name, case.theorem, f"{found['context']:,.0f} of {case.length:,}"]
     cells += [f"{found[part]:,.0f}" for part in ("tokens", "first", "decoding", "again", "dense")]
     cells += [f"{found[part] / found['dense']:,.0f}" for part in ("first", "again")]
@@ -186,7 +186,7 @@ def row(case: Case, found: dict[str, float], other: dict[str, float] | None) -> 
 def main(other: Path | None = None) -> None:
     here = Path(sm.__file__).parents[1]
     table = Table(
-        *COLUMNS, *RATIOS, *(COMPARED if other else ()), title="ternary machines: tokens a second of one core"
+        *COLUMNS, *RATIOS, *(COMPARED if other else ()), title="ternary machines: tokens per second of one core"
     )
     for number, case in enumerate(CASES):
         found = elsewhere(here, number)
@@ -198,6 +198,6 @@ if __name__ == "__main__":
     given = sys.argv[1:]
     if given[:1] == ["--only"]:
         chosen = CASES[int(given[1])]
-        print(json.dumps((in_one_context if chosen.theorem == "ternary" else in_segments)(chosen)))
+        print(json.dumps((in_one_context if chosen.theorem == "turing-ternary" else in_segments)(chosen)))
     else:
         main(Path(given[0]) if given else None)

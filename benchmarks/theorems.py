@@ -1,8 +1,8 @@
-"""What each theorem pays for the same runs of a Turing machine: the trade-off that the theory is about, measured.
+"""Cost of the same runs of a Turing machine by several theorems: depth against precision, measured.
 
 Run with ``python benchmarks/theorems.py [--plot FILE] [--steps N ...] [MACHINE]``. For growing numbers of steps:
 the size of the weights, how many significant bits the numbers between sublayers need (measured: formats with fewer
-bits stop), the tokens of a step, the speed of the dense engine, and where float32 and bfloat16 give out.
+bits stop), tokens per step, the speed of the dense engine, and the position where float32 and bfloat16 fail.
 """
 
 from __future__ import annotations
@@ -34,14 +34,18 @@ from softmachine.support.errors import SoftmachineError
 from softmachine.theorems.codec import DecoderCodec, Prompt, SegmentedCodec
 from softmachine.theorems.ternary.tokens import TernaryCodec
 
-NAMES = {"chapter-8": "chapter 8", "ternary": "ternary", "ternary-summary": "ternary, summaries"}
+NAMES = {
+    "turing-average-hard": "average-hard",
+    "turing-ternary": "ternary",
+    "turing-ternary-summary": "ternary, summaries",
+}
 MOST_BITS = 53
 TIMED = 200
-"""So many tokens are decoded to measure the speed."""
+"""Number of tokens for measuring the speed."""
 
 
 class Significant(Rounded):
-    """Numbers with so many significant bits and any exponent."""
+    """Numbers with this many significant bits and any exponent."""
 
     def __init__(self, bits: int) -> None:
         super().__init__("float16")
@@ -72,26 +76,26 @@ class Row:
 
 
 def contexts(codec: DecoderCodec[Source], steps: int) -> list[tuple[Prompt, tuple[str, ...]]]:
-    """The contexts of a run on the empty input, as the interpreter has them."""
+    """Return the contexts of a run of the interpreter on the empty input."""
     if isinstance(codec, SegmentedCodec):
         return list(codec.expected_segments("", steps))
     return [(codec.prompt(""), tuple(token for token in codec.expected("", steps) if token is not None))]
 
 
 def model_for(machine: TuringMachine, theorem: str, steps: int) -> Model:
-    """The weights that serve so many steps."""
-    if theorem == "chapter-8":
+    """Compile the weights for this number of steps."""
+    if theorem == "turing-average-hard":
         return sm.compile(machine)
     for bits in range(4, 25):
-        codec = TernaryCodec(machine, bits, theorem == "ternary-summary")
-        longest = max(len(prompt.tokens) + len(said) for prompt, said in contexts(codec, steps))
+        codec = TernaryCodec(machine, bits, theorem == "turing-ternary-summary")
+        longest = max(len(prompt.tokens) + len(tokens) for prompt, tokens in contexts(codec, steps))
         if longest <= 1 << bits:
             return sm.compile(machine, theorem, length=1 << bits)
     raise SystemExit(f"{steps} steps do not fit into 2^24 tokens")
 
 
 def first_failure(model: Model, arithmetic: str | Arithmetic, steps: int) -> int | None:
-    """The number of the first token that an arithmetic does not decide, or decides wrongly; None if there is none."""
+    """Return the index of the first token that an arithmetic does not decide, or decides wrongly; None without one."""
     codec = model.codec
     assert isinstance(codec, DecoderCodec)
     try:
@@ -99,11 +103,11 @@ def first_failure(model: Model, arithmetic: str | Arithmetic, steps: int) -> int
     except SoftmachineError:
         return 0
     right = 0
-    for prompt, said in contexts(codec, steps):
-        if not said:
+    for prompt, tokens in contexts(codec, steps):
+        if not tokens:
             continue
         try:
-            for wanted, found in zip(said, continuation(engine, prompt, said[:-1], 32), strict=True):
+            for wanted, found in zip(tokens, continuation(engine, prompt, tokens[:-1], 32), strict=True):
                 if wanted != found:
                     return right
                 right += 1
@@ -113,7 +117,7 @@ def first_failure(model: Model, arithmetic: str | Arithmetic, steps: int) -> int
 
 
 def bits_needed(model: Model, steps: int) -> int | None:
-    """The fewest significant bits with which the run is decided, and right."""
+    """Return the least number of significant bits with which the run is decided, and right."""
     low, high = 0, MOST_BITS
     if first_failure(model, Significant(high), steps) is not None:
         return None
@@ -134,28 +138,28 @@ def speed(model: Model, steps: int) -> float:
 
 
 def measure(machine: TuringMachine, theorem: str, steps: int) -> Row:
-    """Everything about one theorem and one number of steps."""
+    """Measure one theorem for one number of steps."""
     model = model_for(machine, theorem, steps)
     codec = model.codec
     assert isinstance(codec, DecoderCodec)
-    said = contexts(codec, steps)
+    segments = contexts(codec, steps)
     return Row(
         theorem=theorem,
         steps=steps,
-        context=max(len(prompt.tokens) + len(tokens) for prompt, tokens in said),
+        context=max(len(prompt.tokens) + len(tokens) for prompt, tokens in segments),
         layers=len(model.weights.layers),
         width=model.weights.width,
         parameters=model.weights.parameters,
         largest_weight=float(model.weights.largest_weight),
         bits=bits_needed(model, steps),
-        tokens_per_step=sum(len(tokens) for _, tokens in said) / steps,
+        tokens_per_step=sum(len(tokens) for _, tokens in segments) / steps,
         speed=speed(model, steps),
         breaks={name: first_failure(model, name, steps) for name in ("float32", "bfloat16")},
     )
 
 
 def table_of(rows: list[Row], machine: TuringMachine) -> Table:
-    """The rows, for people."""
+    """Print the rows."""
     table = Table(title=f"{machine.name}: the same run by three theorems")
     headings = "theorem steps context layers width parameters |weight| bits tokens/step tokens/s float32 bfloat16"
     for heading in headings.split():
@@ -170,7 +174,7 @@ def table_of(rows: list[Row], machine: TuringMachine) -> Table:
 
 
 def plot(rows: list[Row], file: str) -> None:
-    """Four pictures over the number of steps."""
+    """Plot four quantities over the number of steps."""
     import matplotlib as mpl
 
     mpl.use("Agg")
@@ -180,7 +184,7 @@ def plot(rows: list[Row], file: str) -> None:
         ("significant bits needed", lambda row: row.bits),
         ("largest context (tokens)", lambda row: row.context),
         ("layers", lambda row: row.layers),
-        ("tokens a step", lambda row: row.tokens_per_step),
+        ("tokens per step", lambda row: row.tokens_per_step),
     ]
     figure, axes = plt.subplots(2, 2, figsize=(9, 6), layout="constrained")
     for axis, (title, value) in zip(axes.flat, pictures, strict=True):

@@ -1,6 +1,6 @@
-"""What verifying costs: fast runs with and without ``--verify``, side by side, in one process on one core.
+"""Cost of verification: fast runs with and without ``--verify``, in one process on one core.
 
-Run with ``python benchmarks/verify.py [STEPS]`` (by default 10^8; the goal is stated for 10^9). What counts are the
+Run with ``python benchmarks/verify.py [STEPS]`` (by default 10^8; the goal is stated for 10^9). Compare
 ratios.
 """
 
@@ -22,17 +22,17 @@ from softmachine.compiler.model import Model
 from softmachine.engines.run import Running
 
 MACHINES = {
-    "busy beaver 5": ("busy-beaver-5", "chapter-8"),
-    "binary counter": ("binary-counter", "chapter-8"),
-    "bouncer": ("1RB1LA_1LA1RB", "chapter-8"),
-    "busy beaver 5, summaries": ("busy-beaver-5", "chapter-8-summary"),
-    "binary counter, summaries": ("binary-counter", "chapter-8-summary"),
+    "busy beaver 5": ("busy-beaver-5", "turing-average-hard"),
+    "binary counter": ("binary-counter", "turing-average-hard"),
+    "bouncer": ("1RB1LA_1LA1RB", "turing-average-hard"),
+    "busy beaver 5, summaries": ("busy-beaver-5", "turing-average-hard-summary"),
+    "binary counter, summaries": ("binary-counter", "turing-average-hard-summary"),
 }
 WARM_UP = 200_000
 
 
 def speed(model: Model, steps: int, *, verify: bool) -> float:
-    """Tokens a second of processor time, from the first piece to the last; a verified run must agree."""
+    """Return the tokens per processor second, from the first piece to the last; a verified run must agree."""
     running = Running(model, "", engine="fast", max_steps=steps, verify=verify)
     began = time.process_time()
     for _ in running.pieces():

@@ -1,7 +1,7 @@
-"""What MkDocs calls while it builds the site: pages and pictures that are made from the code are added to it.
+"""MkDocs hook: adds the pages and pictures that are generated from the code.
 
-A folder in ``nav`` of ``mkdocs.yml`` that ends with a slash (``theorems/``) stands for the pages that are made in it,
-and a star for all pages of ``docs/`` itself that no menu names.
+A folder in ``nav`` of ``mkdocs.yml`` that ends with a slash (``theorems/``) stands for the pages generated in it, and a
+star for all pages of ``docs/`` that are not in the menu.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ FOLDERS: dict[str, Callable[[], dict[str, str]]] = {
     "commands/": commands.pages,
     "notebooks/": notebooks.pages,
 }
-"""For each folder, what makes its pages: their names, the first of them ``index``, and their Markdown."""
+"""Folder → function that returns its pages: name (the first is ``index``) → Markdown."""
 ROLE = re.compile(r":(?:func|class|mod|meth|attr|data):(?=`|<code>)")
-"""How docstrings refer to other things; Markdown has the code alone."""
+"""Sphinx roles in docstrings; Markdown has only the code."""
 
 
 def on_config(config: MkDocsConfig) -> MkDocsConfig:
-    """Put the pages of folders, and those that nobody thought of, into the navigation."""
+    """Add the pages of folders, and those that are not in the menu, to the navigation."""
     nav: list[Any] = config.nav or []
     unnamed = [path.name for path in sorted(Path(config.docs_dir).glob("*.md")) if path.name not in {*_named(nav)}]
     config.nav = _expanded(nav, unnamed)
@@ -36,7 +36,7 @@ def on_config(config: MkDocsConfig) -> MkDocsConfig:
 
 
 def _named(items: list[Any]) -> Iterator[str]:
-    """All pages that menus name."""
+    """Yield all pages in the menu."""
     for item in items:
         value = next(iter(item.values())) if isinstance(item, dict) else item
         yield from _named(value) if isinstance(value, list) else [value]
@@ -59,7 +59,7 @@ def _expanded(items: list[Any], unnamed: list[str]) -> list[Any]:
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
-    """Add what is made from the code."""
+    """Add the generated files."""
     for folder, pages in FOLDERS.items():
         for name, text in pages().items():
             files.append(File.generated(config, f"{folder}{name}.md", content=text))
@@ -73,10 +73,10 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 
 
 def on_page_markdown(markdown: str, page: Page, **_: object) -> str:
-    """Lead links that leave the folder of the pages to pages that say what is there."""
-    return outside.inward(markdown, page.file.src_uri)
+    """Redirect links to files outside of ``docs`` to the generated pages."""
+    return outside.rewrite_links(markdown, page.file.src_uri)
 
 
 def on_page_content(html: str, **_: object) -> str:
-    """Take away what only Sphinx reads in a docstring."""
+    """Remove Sphinx roles from docstrings."""
     return ROLE.sub("", html)

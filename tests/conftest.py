@@ -38,14 +38,14 @@ KEPT = 4
 """Of a long sweep every so many-th case is in the fast suite."""
 LEVELS = ("test_interpreter", "test_signals", "test_weights_in_float64", "test_saved_and_loaded")
 HEAVY = (
-    "configuration-graph",
+    "turing-configuration-graph",
     "turing-",
-    "ternary",
+    "turing-ternary",
     "circuit-evaluator",
     "uniform-",
-    "threshold-evaluator",
+    "circuit-evaluator-threshold",
     "odd-walks",
-    "nondeterministic-logspace",
+    "nl-configuration-graph",
 )
 """Of the table of cases: these levels, without these theorems."""
 

@@ -24,12 +24,12 @@ SWEEPS: dict[str, tuple[str, ...]] = {
     "engines/dense/test_engine.py": ("test_reading_in_pieces_gives_what_reading_at_once_gives",),
     "engines/dense/test_guessing.py": ("test_random_decoders_say_the_same_with_guesses_and_without",),
     "engines/fast/test_kernels.py": (
-        "test_corners_are_best_only_if_no_position_makes_up_for_a_step",
-        "test_groups_find_what_comparing_all_keys_finds",
+        "test_corners_are_best_only_if_no_position_bonus_outweighs_a_step",
+        "test_groups_agree_with_comparing_all_keys",
     ),
     "engines/fast/test_machines.py": ("test_machines_of_the_zoo",),
     "engines/fast/test_segments.py": ("test_ternary_machines_with_summaries",),
-    "engines/fast/test_tables.py": ("test_random_transformers_as_tables",),
+    "engines/fast/test_tables.py": ("test_random_transformers_as_bytecode",),
     "languages/counter/test_from_turing.py": (
         "test_machines_of_the_zoo_answer_as_they_do_on_a_tape",
         "test_numbers_of_the_relative_encoding_are_read_as_words",
@@ -115,7 +115,7 @@ LONG = {
         "test_right_guesses_are_checked_many_at_a_time",
         "test_what_is_forgotten_leaves_no_trace",
     ),
-    "engines/fast/test_machines.py": ("test_a_run_that_turns_out_to_be_long_changes_to_the_fast_engine",),
+    "engines/fast/test_machines.py": ("test_a_long_run_switches_to_the_fast_engine",),
     "engines/fast/test_segments.py": (
         "test_audits_of_segments_pass_and_find_a_wrong_token",
         "test_chapter_8_with_summaries_as_machine_code",
@@ -123,8 +123,8 @@ LONG = {
         "test_too_short_a_length_is_named",
     ),
     "engines/fast/test_tables.py": (
-        "test_a_warm_softmax_is_declined_by_tables",
-        "test_audits_of_tables_pass_and_find_a_wrong_token",
+        "test_a_warm_softmax_is_declined_as_bytecode",
+        "test_audits_of_bytecode_pass_and_find_a_wrong_token",
     ),
     "languages/circuit/test_generators.py": ("test_arithmetic_is_right_for_large_numbers",),
     "languages/counter/test_interpreter.py": (
@@ -162,13 +162,13 @@ LONG = {
 
 LEVELS = ("test_signals", "test_weights_in_rationals", "test_weights_in_float64")
 HEAVY = (
-    "configuration-graph",
+    "turing-configuration-graph",
     "turing-",
     "circuit-evaluator",
-    "ternary-summary",
+    "turing-ternary-summary",
     "uniform-",
-    "threshold-evaluator",
+    "circuit-evaluator-threshold",
     "odd-walks",
-    "nondeterministic-logspace",
+    "nl-configuration-graph",
 )
 """Of the table of cases: these theorems at these levels."""

@@ -1,13 +1,13 @@
-"""What a page shows to be tried, in the order of the page, and what it says that comes of it.
+"""The runnable items of a page, in order, with the output that the page shows.
 
-Three things are found in Markdown (and in the examples of the help):
+Markdown (and the examples of the help) may contain:
 
-- commands: lines ``$ softmachine …`` in a block, with what they print below them; lines ``softmachine …`` in a block
-  and in `code`, of which nothing is shown;
-- Python: blocks of it, with what they print in a block ``text`` right below, or in comments;
-- Python in a session (``>>>``).
+- commands: lines ``$ softmachine …`` in a block, with their output below; lines ``softmachine …`` in a block and in
+  `code`, without output;
+- blocks of Python, with their output in a block ``text`` below, or in comments;
+- Python sessions (``>>>``).
 
-A line that is only ``…`` stands for any lines, and a long line may be broken at blanks.
+A line ``…`` stands for any lines, and a long line may be broken at spaces.
 """
 
 from __future__ import annotations
@@ -28,23 +28,23 @@ INLINE = re.compile(r"(?<!`)`(softmachine [^`]+)`(?!`)")
 PLACEHOLDER = re.compile(r"\b(SOURCE|INPUT|FILE|DIR|FOLDER|FORMAT|NAME|N)\b|…")
 FAILS = re.compile(r"^(error|step limit reached)\b|[^o] disagreements?\b|differs from the interpreter", re.MULTILINE)
 WRITES = ("-o", "--checkpoint")
-"""Options that say where something is written that later commands may read."""
+"""Options whose values are files or folders that later commands may read."""
 
 
 @dataclass(frozen=True)
 class Item:
-    """Something that a page shows to be tried.
+    """A runnable item of a page.
 
     Args:
         kind: ``command``, ``python`` or ``session``.
-        text: What is tried.
-        said: What the page says that is printed, if it says anything.
-        line: Where on the page.
+        text: The command or code.
+        output: The output shown on the page, if there is any.
+        line: The line on the page.
     """
 
     kind: str
     text: str
-    said: str | None
+    output: str | None
     line: int
 
     @property
@@ -55,8 +55,8 @@ class Item:
 
     @property
     def fails(self) -> bool:
-        """Whether the page shows that the command ends with another status than 0."""
-        return bool(FAILS.search(self.said or ""))
+        """Whether the output on the page implies a status other than 0."""
+        return bool(FAILS.search(self.output or ""))
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,7 @@ class _Block:
 
 
 def items(page: str) -> list[Item]:
-    """All items of a page, in order."""
+    """Return all items of a page, in order."""
     blocks, prose = _blocks(page)
     found = [Item("command", text, None, line) for line, text in _inline(prose)]
     for block, following in zip_longest(blocks, blocks[1:]):
@@ -81,7 +81,7 @@ def items(page: str) -> list[Item]:
 
 
 def _shown_below(block: _Block, following: _Block | None) -> str | None:
-    """What a piece of Python prints, if the next thing on the page is that."""
+    """Return the output of a piece of Python, if the next block is that."""
     if following is None or following.language not in ("text", ""):
         return None
     lines = following.line - block.line - block.text.count("\n")
@@ -90,12 +90,12 @@ def _shown_below(block: _Block, following: _Block | None) -> str | None:
 
 
 def examples(epilog: str) -> list[Item]:
-    """The examples of a help text."""
+    """Return the examples of a help text."""
     return list(_commands(_Block("", re.sub(r"^ +", "", epilog.replace("\\\n", " "), flags=re.MULTILINE), 0)))
 
 
 def groups(found: Sequence[Item]) -> list[list[Item]]:
-    """Items that need one another: those that name what a command writes with it; all Python of a page."""
+    """Group items that depend on one another: a command with those that name its files; all Python of a page."""
     kept: list[list[Item]] = []
     for item in found:
         with_it = [group for group in kept if any(_belong(earlier, item) for earlier in group)]
@@ -111,7 +111,7 @@ def _belong(earlier: Item, item: Item) -> bool:
 
 
 def _blocks(page: str) -> tuple[list[_Block], list[tuple[int, str]]]:
-    """The blocks of a page, fenced or indented by four blanks after an empty line; and the lines of prose."""
+    """Return the blocks of a page, fenced or indented by four spaces after an empty line, and the lines of prose."""
     blocks: list[_Block] = []
     prose: list[tuple[int, str]] = []
     lines = page.splitlines()
@@ -133,7 +133,7 @@ def _blocks(page: str) -> tuple[list[_Block], list[tuple[int, str]]]:
 
 
 def _inline(prose: list[tuple[int, str]]) -> Iterator[tuple[int, str]]:
-    """Commands in the text that could be typed as they are."""
+    """Yield commands in the text without placeholders."""
     for line, text in prose:
         for command in INLINE.findall(text):
             if not PLACEHOLDER.search(command):
@@ -141,42 +141,41 @@ def _inline(prose: list[tuple[int, str]]) -> Iterator[tuple[int, str]]:
 
 
 def _commands(block: _Block) -> Iterator[Item]:
-    """The commands of a block: what follows the last ``&&``, with what is shown below."""
+    """Yield the commands of a block (after the last ``&&``), with the output below them."""
     lines = iter(enumerate(block.text.splitlines(), block.line))
-    command, first, said = "", 0, list[str]()
+    command, first, output = "", 0, list[str]()
     for number, text in lines:
-        asked = text.startswith("$ ")
-        if not asked and not text.startswith("softmachine "):
-            said.append(text)
+        if not text.startswith(("$ ", "softmachine ")):
+            output.append(text)
             continue
-        yield from _command(command, said, first)
-        command, first, said = text, number, []
+        yield from _command(command, output, first)
+        command, first, output = text, number, []
         while command.endswith("\\"):
             command = command[:-1] + next(lines)[1].strip()
-    yield from _command(command, said, first)
+    yield from _command(command, output, first)
 
 
-def _command(text: str, said: list[str], line: int) -> Iterator[Item]:
+def _command(text: str, output: list[str], line: int) -> Iterator[Item]:
     if text:
-        shown = "\n".join(said).rstrip() if text.startswith("$ ") else ""
+        shown = "\n".join(output).rstrip() if text.startswith("$ ") else ""
         command = re.sub(r"\s{2,}#.*", "", text.removeprefix("$ ").rpartition(" && ")[2])
         yield Item("command", command, shown or None, line)
 
 
-def parted(found: str, said: str) -> str:
-    """Where what was printed is not what a page says; empty if nowhere."""
-    wanted = [line.rstrip() for line in said.strip("\n").splitlines()]
+def compare_output(found: str, shown: str) -> str:
+    """Compare the printed output with that on a page; return the difference, empty if there is none."""
+    wanted = [line.rstrip() for line in shown.strip("\n").splitlines()]
     pattern = "\n".join(re.escape(line) if line.strip() != "…" else "…" for line in wanted)
     whole = "\n".join(line.rstrip() for line in found.strip("\n").splitlines())
     pattern = re.sub(r"^…(\n|$)", r"(?:.*(?:\\n|$))*", pattern, flags=re.MULTILINE)
     pattern = re.sub(r"\n(?=\S)", r"[\\n ]", pattern)
     if re.fullmatch(pattern.rstrip("\n"), whole.rstrip("\n")):
         return ""
-    return f"the page says\n{said}\nbut this is printed:\n{whole}"
+    return f"on the page:\n{shown}\nprinted:\n{whole}"
 
 
-def carried_out(item: Item, names: dict[str, object]) -> tuple[str, str]:
-    """Do what a piece of Python says; what it printed, and which values are not those that it says."""
+def run_python(item: Item, names: dict[str, object]) -> tuple[str, str]:
+    """Run a piece of Python; return its output, and the values that differ from those in its comments."""
     if item.kind == "session":
         return "", _session(item, names)
     output = StringIO()
@@ -186,7 +185,7 @@ def carried_out(item: Item, names: dict[str, object]) -> tuple[str, str]:
 
 
 def _statements(item: Item, names: dict[str, object]) -> Iterator[str]:
-    """Carry the statements out; an expression with a value in a comment behind it has that value."""
+    """Run the statements, and compare expressions with the values in comments after them."""
     comments = {
         token.start[0]: token.string[1:].strip()
         for token in tokenize.generate_tokens(StringIO(item.text).readline)
@@ -203,7 +202,7 @@ def _statements(item: Item, names: dict[str, object]) -> Iterator[str]:
 
 
 def _literal(comment: str) -> tuple[object] | None:
-    """The value that a comment begins with, up to a semicolon, if it is one."""
+    """Return the literal at the beginning of a comment, up to a semicolon, if there is one."""
     try:
         return (ast.literal_eval(comment.partition(";")[0].strip()),)
     except (SyntaxError, ValueError):
@@ -211,7 +210,7 @@ def _literal(comment: str) -> tuple[object] | None:
 
 
 def _session(item: Item, names: dict[str, object]) -> str:
-    """Carry a session out as doctest does."""
+    """Run a session as doctest does."""
     test = doctest.DocTestParser().get_doctest(item.text, names, "page", None, item.line)
     test.globs = names
     complaints = StringIO()

@@ -1,4 +1,4 @@
-"""A shell in which ``softmachine`` is what is tested here, as somebody would type it."""
+"""A shell in which ``softmachine`` runs the code under test."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ DROPPED = ("FORCE_COLOR", "NO_COLOR", "COLUMNS", "LINES", "TTY_COMPATIBLE", "TTY
 
 
 def environment(folder: Path, path: Sequence[Path] = (), **more: str) -> dict[str, str]:
-    """Variables with which ``softmachine`` is found in a folder, and modules on a path as well."""
+    """Return environment variables with ``softmachine`` on the path, and further modules importable."""
     script = folder / "bin" / "softmachine"
     script.parent.mkdir(exist_ok=True)
-    # A shell starts background jobs with Ctrl-C ignored; whoever presses it here wants it heard.
-    hears = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)"
-    code = f"{hears}; from softmachine.cli import main; raise SystemExit(main())"
+    # Shells start background jobs with SIGINT ignored; restore its handler.
+    restore = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)"
+    code = f"{restore}; from softmachine.cli import main; raise SystemExit(main())"
     script.write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} -c {shlex.quote(code)} "$@"\n', encoding="utf-8")
     script.chmod(0o755)
     kept = {name: value for name, value in os.environ.items() if name not in DROPPED}
@@ -30,7 +30,7 @@ def environment(folder: Path, path: Sequence[Path] = (), **more: str) -> dict[st
 
 
 def in_a_shell(command: str, folder: Path, path: Sequence[Path] = (), **more: str) -> subprocess.CompletedProcess[str]:
-    """Carry out a line of a shell in a folder."""
+    """Run a command line in a shell, in a folder."""
     return subprocess.run(
         ["bash", "-c", command],
         capture_output=True,
@@ -44,7 +44,7 @@ def in_a_shell(command: str, folder: Path, path: Sequence[Path] = (), **more: st
 
 
 def installed(folder: Path, distribution: str, group: str, entry: str) -> Path:
-    """A folder for the path, with what installing a package with one entry point would put there."""
+    """Create a folder for the path with the metadata of an installed package with one entry point."""
     info = folder / f"{distribution}-0.1.0.dist-info"
     info.mkdir(parents=True, exist_ok=True)
     (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {distribution}\nVersion: 0.1.0\n", encoding="utf-8")

@@ -35,11 +35,11 @@ def test_a_source_can_be_run_and_checked_at_once() -> None:
 
 
 def test_run_and_check_take_what_the_commands_take() -> None:
-    run = sm.run("increment", "11", theorem="ternary", context=32)
-    assert (run.model.theorem.name, run.model.length, run.output) == ("ternary", 32, "100")
+    run = sm.run("increment", "11", theorem="turing-ternary", context=32)
+    assert (run.model.theorem.name, run.model.length, run.output) == ("turing-ternary", 32, "100")
     run = sm.run("Q_a since Q_b", "bca", alphabet="abcd")
     assert (run.verdict, run.model.codec.alphabet) == ("reject", ("a", "b", "c", "d"))
-    report = sm.check("increment", up_to=2, theorem="ternary", context=32)
+    report = sm.check("increment", up_to=2, theorem="turing-ternary", context=32)
     assert (report.inputs, report.holds) == (7, True)
     assert sm.check("#<[Q_a] = 2", up_to=2, alphabet=["a", "bb", "c"]).inputs == 13
     assert sm.check("#<[Q_a] = 2", up_to=2).inputs == 7, "two letters, as the command has it"
@@ -186,12 +186,12 @@ def test_objects_show_themselves_in_notebooks() -> None:
         (lambda: sm.load("palindrom"), SourceError, "palindrome"),
         (lambda: sm.load("no/such/file.yaml"), SourceError, "not a file"),
         (lambda: sm.run("palindrome", "abc"), InputError, "'c' at position 3"),
-        (lambda: sm.compile("palindrome", "chapter-9"), ConstructionError, "chapter-8"),
+        (lambda: sm.compile("palindrome", "chapter-9"), ConstructionError, "turing-average-hard"),
         (lambda: sm.run("palindrome", "a", arithmetic="float8"), UsageError, "float64"),
         (lambda: sm.check("palindrome"), UsageError, "up_to"),
         (lambda: sm.check("palindrome", up_to=3, sample=2, length=1), UsageError, "up_to"),
         (lambda: sm.load(None), UsageError, "'source': None is not a string, a Path, a Source or a Model"),  # type: ignore[arg-type]
-        (lambda: sm.compile("increment", "ternary", context=-4), UsageError, "'context': -4 is less than 0"),
+        (lambda: sm.compile("increment", "turing-ternary", context=-4), UsageError, "'context': -4 is less than 0"),
         (lambda: sm.run("palindrome", "ab", max_steps=-1), UsageError, "'max_steps': -1 is less than 0"),
         (lambda: sm.check("palindrome", up_to=2, max_steps=-1), UsageError, "'max_steps': -1 is less than 0"),
         (lambda: sm.check("palindrome", up_to=2, workers=0), UsageError, "'workers': 0 is less than 1"),

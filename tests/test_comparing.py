@@ -1,4 +1,4 @@
-"""The first difference, however the two sides are cut into pieces."""
+"""The first difference, independent of the chunks of both sides."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""The pages and the help say what is so: every command and every piece of Python in them is tried.
+"""Every command and every piece of Python on the pages and in the help is run, and its output compared.
 
-How a page is read is in ``tests/pages.py``. Times, speeds and sizes of files are not compared. What a page shows is
-what a terminal of 100 columns shows.
+``tests/pages.py`` parses pages. Times, speeds and sizes of files are not compared. Output is that of a terminal with
+100 columns.
 """
 
 from __future__ import annotations
@@ -31,25 +31,25 @@ PAGES = [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("examples/**
 
 NOT_RUN = {
     "pip ": "needs the network; .ci/run does it",
-    "pytest ": "is what runs this",
-    "dask ": "starts servers that do not end; tests/sweeps/test_cluster.py does it",
-    "softmachine run busy-beaver-5 --engine dense": "takes a day; the page says so",
+    "pytest ": "runs this test",
+    "dask ": "starts servers that do not terminate; tests/sweeps/test_cluster.py does it",
+    "softmachine run busy-beaver-5 --engine dense": "takes a day, as stated on the page",
     'softmachine run "at least 3"': "needs the format that the page describes; tests/outside has one",
     'softmachine check "Q_a since Q_b" --up-to 26': "needs a cluster; tests/sweeps/test_cluster.py has one",
     "softmachine learn division-counter": "trains for minutes; tests/learn trains tiny models",
     "softmachine experiments": "trains for half an hour and more; tests/learn does both with tiny models",
-    "softmachine --install-completion": "would change the shell of whoever runs the tests",
+    "softmachine --install-completion": "would change the user's shell",
 }
-"""How commands begin that are not tried, and why."""
+"""Prefixes of commands that are not run, with the reason."""
 MENTIONED = ("run", "export", "certify", "check", "show", "compile", "circuit", "slices", "dataset", "learn")
-"""Commands whose bare name, in the text, is no call."""
+"""Commands whose bare name, in the text, is not a call."""
 SLOW = (
     "busy-beaver-5",
     "export",
     "transformers",
     "0RA0RA",
-    "turing-relative",
-    "ternary-summary",
+    "turing-counter-relative-bias",
+    "turing-ternary-summary",
     "dataset palindrome --sample",
     "dataset division-counter",
     "check increment",
@@ -59,21 +59,21 @@ SLOW = (
     "softmachine learn",
     "universal",
 )
-"""What takes more than two seconds has one of these in it."""
+"""Parts of items that take more than two seconds."""
 NEEDS = {
     "transformer_lens": ("transformer_lens", "def write(stream"),
     "torch": ("softmachine export", "from transformers", "softmachine learn", "softmachine.studies.learn"),
     "pyarrow": (".parquet",),
     "matplotlib": ("--plot", "--probes"),
 }
-"""Packages, and what can be tried only with them."""
+"""Package → parts of items that need it."""
 MISSING = [package for package in NEEDS if importlib.util.find_spec(package) is None]
 FILES = {"loop.bench": "INPUT(x)\nOUTPUT(y)\ny = AND(x, z)\nz = NOT(y)\n"}
-"""Files that a page speaks of; those of the zoo are there too."""
+"""Files that pages mention, besides those of the zoo."""
 
 
 def texts() -> dict[str, list[Item]]:
-    """Every page and every help text, by name."""
+    """Return the items of every page and every help text, by name."""
     found = {page.relative_to(ROOT).as_posix(): pages.items(page.read_text(encoding="utf-8")) for page in PAGES}
     found["--help"] = pages.examples(EXAMPLES)
     for name in COMMANDS:
@@ -81,76 +81,78 @@ def texts() -> dict[str, list[Item]]:
     return found
 
 
-def is_tried(item: Item) -> bool:
-    """Whether an item is tried here."""
+def is_runnable(item: Item) -> bool:
+    """Return whether an item is run here."""
     mention = item.kind == "command" and item.text.removeprefix("softmachine ") in MENTIONED
     return not item.text.startswith(tuple(NOT_RUN)) and not mention
 
 
 def cases() -> list[object]:
-    """What needs one another, as one case each."""
+    """Return one test case for each group of items that depend on one another."""
     found: list[object] = []
     seen: set[str] = set()
     for page, items in texts().items():
-        for group in pages.groups([item for item in items if is_tried(item)]):
+        for group in pages.groups([item for item in items if is_runnable(item)]):
             whole = "\n".join(item.text for item in group)
-            if whole in seen and not any(item.said for item in group):
+            if whole in seen and not any(item.output for item in group):
                 continue
             seen.add(whole)
             lacking = {item: package for item in group for package in MISSING if needs(item, package)}
-            tried = [item for item in group if item not in lacking]
+            runnable = [item for item in group if item not in lacking]
             marks = [pytest.mark.slow] if any(part in whole for part in SLOW) else []
-            found += [case(page, tried, *marks)] if tried else []
+            found += [case(page, runnable, *marks)] if runnable else []
             found += [case(page, [item], pytest.mark.skip(reason=f"needs {lacking[item]}")) for item in lacking]
     return found
 
 
 def case(page: str, group: list[Item], *marks: pytest.MarkDecorator) -> object:
-    """One case of the test below."""
+    """Return a case of the test below."""
     return pytest.param(page, group, marks=marks, id=f"{page}:{group[0].line} {group[0].text[:50]!r}")
 
 
 def needs(item: Item, package: str) -> bool:
-    """Whether an item can be tried only with a package."""
+    """Return whether an item needs a package."""
     return any(part in item.text for part in NEEDS[package])
 
 
-def with_the_example(item: Item, folder: Path) -> tuple[int, str]:
-    """What a command does in a shell, in a process that sees the example package."""
+def run_with_example(item: Item, folder: Path) -> tuple[int, str]:
+    """Run a command in a shell, with the example package installed; return status and output."""
     entry = tomllib.loads((EXAMPLE / "pyproject.toml").read_text(encoding="utf-8"))["project"]["entry-points"]
     broken = "own_theorem.majorty:MAJORITY"
-    module = broken if broken in (item.said or "") else entry["softmachine.theorems"]["majority"]
+    module = broken if broken in (item.output or "") else entry["softmachine.theorems"]["majority"]
     place = installed(folder / "site", "own_theorem", "softmachine.theorems", f"majority = {module}")
     done = in_a_shell(item.text, folder, [place, EXAMPLE / "src"], **commands.ENVIRONMENT)
     return done.returncode, done.stdout + done.stderr
 
 
-def called(item: Item, folder: Path) -> tuple[int, str]:
-    """What a command does: in this process if it can."""
+def run_command(item: Item, folder: Path) -> tuple[int, str]:
+    """Run a command, in this process if possible; return status and output."""
     if " | " in item.text or re.search(r"\bmajority\b(?!-)", item.text):
-        status, printed = with_the_example(item, folder)
+        status, printed = run_with_example(item, folder)
         return status, "\n".join(commands.normalise(printed, folder))
     program, *words = shlex.split(item.text)
     assert program == "softmachine"
-    (did,) = commands.execute(commands.Line("", shlex.join(words)), folder)
-    return did["status"], "\n".join([*did["out"], *did["err"]])
+    (result,) = commands.execute(commands.Line("", shlex.join(words)), folder)
+    return result["status"], "\n".join([*result["out"], *result["err"]])
 
 
 def difference(item: Item, names: dict[str, object], shown: str, folder: Path) -> str:
-    """Where what happens is not what a page shows, whose text is given; empty if nowhere."""
+    """Run an item and return its difference from the page, whose text is given; empty if there is none."""
     if item.kind != "command":
-        printed, wrong = pages.carried_out(item, names)
-        if item.said is not None:
-            return wrong + pages.parted(printed, item.said)
+        printed, wrong = pages.run_python(item, names)
+        if item.output is not None:
+            return wrong + pages.compare_output(printed, item.output)
         return wrong + "".join(f"not on the page: {x}\n" for x in printed.splitlines() if x.strip() not in shown)
-    status, printed = called(item, folder)
+    status, printed = run_command(item, folder)
     if (status != 0) != item.fails:
         return f"status {status}\n{printed}"
-    return pages.parted(printed, "\n".join(commands.normalise(item.said, folder))) if item.said else ""
+    if not item.output:
+        return ""
+    return pages.compare_output(printed, "\n".join(commands.normalise(item.output, folder)))
 
 
 @pytest.mark.parametrize(("page", "group"), cases())
-def test_what_a_page_shows_is_what_happens(
+def test_a_page_shows_the_actual_output(
     page: str, group: list[Item], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -163,7 +165,7 @@ def test_what_a_page_shows_is_what_happens(
 
 
 def give_files(text: str, shown: str, folder: Path) -> None:
-    """Put the files there that a text names, and those that its page shows: blocks whose first line is ``# file``."""
+    """Create the files that a text names, and those that its page shows: blocks whose first line is ``# file``."""
     for name, block in re.findall(r"^```\w+\n# ([\w-]+\.\w+)\n(.*?)^```$", shown, flags=re.MULTILINE | re.DOTALL):
         (folder / name).write_text(block, encoding="utf-8")
     for name in re.findall(r"[\w-]+\.(?:bench|cm|crasp)\b", text):
@@ -174,7 +176,7 @@ def give_files(text: str, shown: str, folder: Path) -> None:
 
 
 @pytest.mark.parametrize("part", ["signals", "theorem", "entry"])
-def test_the_example_is_what_the_page_builds(part: str) -> None:
+def test_the_example_is_the_package_that_the_page_builds(part: str) -> None:
     page = OWN.read_text(encoding="utf-8")
     if part == "entry":
         (entry,) = re.findall(r"^```toml\n(.*?)^```$", page, flags=re.MULTILINE | re.DOTALL)
@@ -220,7 +222,7 @@ print("hello")
 RIGHT = {"verdict": "reject", "steps": 3, "sum": 2, "greeting": "hello", "value": 4}
 
 
-def test_what_a_page_shows_is_found() -> None:
+def test_the_items_of_a_page_are_found() -> None:
     found = pages.items(PAGE.format(**RIGHT))
     assert [(item.kind, item.text.splitlines()[0], item.line) for item in found] == [
         ("command", "softmachine zoo", 2),
@@ -230,15 +232,15 @@ def test_what_a_page_shows_is_found() -> None:
         ("python", "1 + 1  # 2", 13),
         ("session", ">>> 2 + 2", 21),
     ]
-    assert [item.said for item in found[2:5]] == [None, "error: …", "hello\n"]
+    assert [item.output for item in found[2:5]] == [None, "error: …", "hello\n"]
     assert [item.fails for item in found[:4]] == [False, False, False, True]
     assert [[found.index(item) for item in group] for group in pages.groups(found)] == [[0], [1], [2, 3], [4, 5]]
 
 
 @pytest.mark.parametrize("stale", [{"verdict": "accept"}, {"steps": 4}, {"sum": 3}, {"greeting": "bye"}, {"value": 5}])
-def test_a_page_that_is_stale_is_noticed(stale: dict[str, object], tmp_path: Path) -> None:
-    def wrong(said: dict[str, object]) -> str:
-        group = [item for item in pages.items(PAGE.format(**said)) if item.line in (4, 13, 21)]
+def test_a_stale_page_is_detected(stale: dict[str, object], tmp_path: Path) -> None:
+    def wrong(values: dict[str, object]) -> str:
+        group = [item for item in pages.items(PAGE.format(**values)) if item.line in (4, 13, 21)]
         return "".join(difference(item, {}, "page", tmp_path) for item in group)
 
     assert not wrong(RIGHT)

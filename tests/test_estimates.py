@@ -1,4 +1,4 @@
-"""Long work is announced; very long work is refused, unless somebody says yes."""
+"""The duration of long work is reported; very long work is refused unless allowed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The only module that writes: files and folders are whole or not there, and nothing else is touched, come what may.
+"""The only module that writes: files and folders are complete or absent, and nothing else changes, after any failure.
 
 It is killed at each of its calls of the system, each of them fails, the disk is full; and the syntax tree of every
 other module is searched for other ways of writing.
@@ -197,7 +197,7 @@ def replace_folder(folder: Path) -> None:
 
 
 class Case:
-    """Something to write, where something is: what may be there afterwards besides what was."""
+    """A write over existing content: the states allowed afterwards, besides the previous one."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -212,7 +212,7 @@ class Case:
         raise NotImplementedError
 
     def restored(self) -> dict[str, str]:
-        """Everything, as the next process finds it."""
+        """The state that the next process finds."""
         return everything(self.folder)
 
 
@@ -294,7 +294,7 @@ CASES = [NewFile, ReplacedFile, NewFolder, EmptyFolder, ReplacedFolder, Appended
 def counting(
     patch: Callable[[object, str, Any], None], at: Callable[[int], None], calls: tuple[str, ...] = CALLS
 ) -> None:
-    """Let something be done before each call of the system, with its number, from 1 on."""
+    """Run a function before each system call, with its number, counted from 1."""
     import fcntl
 
     numbers = count(1)
@@ -311,7 +311,7 @@ def counting(
 
 
 def killed(case: Case, number: int) -> bool:
-    """Whether a process was killed when it made the call of this number; otherwise it has ended well."""
+    """Whether the process was killed at the system call of this number; otherwise it succeeded."""
 
     def kill(at: int) -> None:
         if at == number:
@@ -334,7 +334,7 @@ def killed(case: Case, number: int) -> bool:
 
 
 def after(kind: type[Case], folder: Path) -> dict[str, str]:
-    """What is there when everything goes well."""
+    """The state after success."""
     case = kind(folder)
     case.write()
     assert not [path for path in folder.rglob("*") if SCRATCH.fullmatch(path.name)]
@@ -373,7 +373,7 @@ def succeeds(case: Case) -> bool:
 def test_a_call_that_fails_leaves_the_old_or_the_new(
     kind: type[Case], memory: Path, monkeypatch: pytest.MonkeyPatch, forever: bool
 ) -> None:
-    """Once, or from then on: a disk that does nothing any more cannot even be tidied, until it works again."""
+    """Once, or from then on: while the disk fails, scratch folders cannot be removed."""
     whole, failures = after(kind, memory / "whole"), 0
     for number in count(1):
         case, made = kind(memory / str(number)), 0
@@ -673,7 +673,7 @@ ALLOWED = Counter(
 
 
 def dotted(node: ast.expr, imported: dict[str, str]) -> str:
-    """The full name of a function or class, as far as the syntax tells."""
+    """The qualified name of a function or class, as far as it follows from the syntax."""
     if isinstance(node, ast.Attribute):
         return f"{dotted(node.value, imported)}.{node.attr}"
     return imported.get(node.id, node.id) if isinstance(node, ast.Name) else "?"
@@ -841,7 +841,7 @@ ACTIONS = {
 
 @pytest.mark.parametrize("action", ACTIONS)
 def test_whatever_a_library_writes_is_in_a_scratch_folder(action: str, tmp_path: Path) -> None:
-    """Files are opened to write nowhere else, as Python's audit events tell; caches and the null device apart."""
+    """Python's audit events show that no other module opens files for writing, except caches and the null device."""
     for needed in {"onnx": ["onnx", "onnxruntime"], "gguf": ["torch", "gguf"], "gpt2": ["torch", "transformers"],
                    "dataset": ["pyarrow"], "figure": ["matplotlib"]}.get(action, []):  # fmt: skip
         pytest.importorskip(needed)

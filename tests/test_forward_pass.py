@@ -156,9 +156,9 @@ def test_every_feature_and_relation_is_defined_in_the_forward_pass() -> None:
     from softmachine.transformer.saved_features import FEATURES
 
     classes = {*FEATURES, *(found for theorem in all_theorems() for found in theorem.features)}
-    relations = {found.__name__ for found in classes if issubclass(found, Relation)}
+    relations = {found.stored_name for found in classes if issubclass(found, Relation)}
     assert forward_pass.RELATIONS.keys() == relations
-    assert forward_pass.FEATURES.keys() == {found.__name__ for found in classes} - relations
+    assert forward_pass.FEATURES.keys() == {found.stored_name for found in classes} - relations
 
 
 def test_a_change_of_a_single_weight_is_noticed(tmp_path: Path) -> None:

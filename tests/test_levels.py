@@ -20,22 +20,22 @@ from softmachine.support.errors import ConstructionError, UsageError
 from softmachine.theorems import all_theorems
 from softmachine.theorems.codec import Codec, DecoderCodec, Prompt, SegmentedCodec
 from tests.cases import CASES, Case, told
-from tests.exports.helpers import stock_model
+from tests.exports.helpers import checkpoint_model
 from tests.exports.plain import lowered_logits
 from tests.models import model_of, signals_of
 
 MOST = 1000
 """So many steps are enough for every example."""
-JITTED_QUICKLY = ("chapter-8", "counter")
+JITTED_QUICKLY = ("turing-average-hard", "counter")
 """The fast engine writes code for every model, which takes seconds; the others are slow."""
 UNPROVEN = (
-    "turing-relative",
-    "temporal-masked-unbounded",
-    "temporal-masked-literal",
-    "temporal-masked-unbounded-literal",
+    "turing-counter-relative-bias",
+    "temporal-masked-unbounded-positions",
+    "temporal-masked-paper-positions",
+    "temporal-masked-unbounded-paper-positions",
 )
 """What softmax of growing scores comes to is not proven to the fast engine."""
-LARGE_AND_SOFT = (("ternary", "soft"),)
+LARGE_AND_SOFT = (("turing-ternary", "soft"),)
 """A large model is tables to the fast engine, and these have no proof for softmax; code of its own has none, either."""
 HASHED = ("automaton-layer-norm",)
 """The layer-norm hash is irrational."""
@@ -53,7 +53,7 @@ def comes_out(case: Case, model: Model, arithmetic: str, engine: str = "dense") 
 
 
 def segments(codec: Codec[Source], word: str) -> Iterator[tuple[Prompt, tuple[str | None, ...]]]:
-    """The prompts that a model reads for an input, and what it should say, by the interpreter."""
+    """The prompts of a model for an input, and the expected outputs of the interpreter."""
     if isinstance(codec, SegmentedCodec):
         yield from codec.expected_segments(word, MOST)
     else:
@@ -61,13 +61,13 @@ def segments(codec: Codec[Source], word: str) -> Iterator[tuple[Prompt, tuple[st
 
 
 def read(codec: Codec[Source], prompt: Prompt, said: tuple[str | None, ...]) -> tuple[list[str], int]:
-    """What a model reads to say this, and the first position that counts."""
+    """The tokens that a model reads before these outputs, and the first position that is compared."""
     if not isinstance(codec, DecoderCodec):
         return list(prompt.tokens), 0
     return [*prompt.tokens, *(token or "" for token in said[:-1])], len(prompt.tokens) - 1
 
 
-TINY = {"nondeterministic-logspace-literal"}
+TINY = {"nl-configuration-graph-unpruned"}
 """For machines smaller than any of the zoo: tests/theorems/test_nondeterministic_logspace.py has one."""
 
 
@@ -86,7 +86,7 @@ def test_interpreter(case: Case) -> None:
 
 @every_case
 def test_signals(case: Case) -> None:
-    """Exact evaluation checks every promise on the way; softmax of scores that differ has no exact value."""
+    """Exact evaluation checks every promise; softmax of scores that differ has no exact value."""
     program, codec = signals_of(compiled(case).source, case.theorem, case.attention, case.length)
     for prompt, said in segments(codec, case.examples[-1][0]):
         tokens, begin = read(codec, prompt, said)
@@ -120,7 +120,7 @@ def is_jitted_quickly(case: Case) -> bool:
 
 
 def why_not_fast(case: Case, model: Model) -> str | None:
-    """Why the fast engine refuses a model, if it should."""
+    """The reason why the fast engine does not support a model, if any."""
     if not model.weights.causal:
         return "is an encoder"
     if model.weights.rooted:
@@ -160,8 +160,8 @@ def case_theorem(case: Case) -> sm.Theorem:
 
 @pytest.mark.parametrize("case", [case for case in CASES if case.positions], ids=str)
 def test_stock_checkpoint(case: Case) -> None:
-    """What goes into a stock checkpoint, read with plain numpy."""
-    model = stock_model(compiled(case).source, case.theorem, case.positions, "onnx")
+    """The tensors of an exported checkpoint, evaluated with NumPy."""
+    model = checkpoint_model(compiled(case).source, case.theorem, case.positions, "onnx")
     lowered = lower(model, case.positions, ahead=not isinstance(model.codec, DecoderCodec))
     for word, _ in case.examples:
         prompt, said = model.codec.prompt(word), tuple(model.codec.expected(word, MOST))

@@ -1,4 +1,4 @@
-"""How much memory there is to be had."""
+"""Free memory."""
 
 from __future__ import annotations
 

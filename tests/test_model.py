@@ -1,4 +1,4 @@
-"""Models and theorems: what they say of themselves."""
+"""Properties and texts of models and theorems."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def machine() -> sm.TuringMachine:
 def test_a_model_knows_its_source_its_theorem_and_its_name() -> None:
     model = model_of("increment")
     assert model.source == machine()
-    assert model.theorem is theorem_named("chapter-8")
+    assert model.theorem is theorem_named("turing-average-hard")
     assert (model.name, model.attention, model.length) == ("increment", "hard", None)
     assert str(model) == str(model.weights)
     assert model._repr_html_() == model.weights._repr_html_()
@@ -36,10 +36,10 @@ def test_a_model_is_a_value() -> None:
 
 
 def test_a_model_is_compiled_as_it_is() -> None:
-    model = model_of("increment", "residues", length=32)
-    assert sm.compile(model) is sm.compile(model, "residues", attention="hard", length=16) is model
-    with pytest.raises(UsageError, match="is already compiled with residues, hard attention"):
-        sm.compile(model, "chapter-8")
+    model = model_of("increment", "turing-residue-address", length=32)
+    assert sm.compile(model) is sm.compile(model, "turing-residue-address", attention="hard", length=16) is model
+    with pytest.raises(UsageError, match="is already compiled with turing-residue-address, hard attention"):
+        sm.compile(model, "turing-average-hard")
     with pytest.raises(UsageError, match="is already compiled"):
         sm.compile(model, attention="soft")
     with pytest.raises(UsageError, match="was built for length 32, not 64"):
@@ -48,13 +48,15 @@ def test_a_model_is_compiled_as_it_is() -> None:
 
 def test_a_length_belongs_to_the_model_only_if_the_weights_depend_on_it() -> None:
     assert sm.compile("increment", length=9).length is None
-    assert model_of("increment", "residues", length=32).length == 32
+    assert model_of("increment", "turing-residue-address", length=32).length == 32
     with pytest.raises(ConstructionError, match="depend on a length"):
-        sm.compile("increment", "residues")
+        sm.compile("increment", "turing-residue-address")
 
 
 def test_the_older_name_of_a_theorem_is_taken_too() -> None:
-    assert sm.compile("increment", theorem="residues", length=32) == model_of("increment", "residues", length=32)
+    assert sm.compile("increment", theorem="turing-residue-address", length=32) == model_of(
+        "increment", "turing-residue-address", length=32
+    )
 
 
 def test_theorems_are_found_by_name_and_by_source() -> None:
@@ -65,19 +67,19 @@ def test_theorems_are_found_by_name_and_by_source() -> None:
         assert theorem.text
         assert theorem.steps
         assert "\n" not in theorem.statement
-    assert theorems_for(machine())[0] is theorem_for(machine()) is theorem_named("chapter-8")
+    assert theorems_for(machine())[0] is theorem_for(machine()) is theorem_named("turing-average-hard")
     assert {theorem.language for theorem in theorems_for(machine())} == {"turing"}
     assert theorems_for("a text") == ()
     assert theorem_named("chapter-9") is None
 
 
 def test_a_theorem_that_does_not_apply_is_refused_with_those_that_do() -> None:
-    with pytest.raises(ConstructionError, match=r"(?s)applies to TuringMachine.*chapter-8"):
+    with pytest.raises(ConstructionError, match=r"(?s)applies to TuringMachine.*turing-average-hard"):
         theorem_for(machine(), "srasp")
 
 
 def test_a_theorem_of_ones_own_is_taken_as_it_is() -> None:
-    theorem = theorem_named("chapter-8")
+    theorem = theorem_named("turing-average-hard")
     assert theorem is not None
     own = replace(theorem, name="own")
     model = sm.compile(machine(), own)

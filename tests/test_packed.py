@@ -1,4 +1,4 @@
-"""Long sequences in little memory are sequences."""
+"""Compressed token arrays behave as sequences."""
 
 from __future__ import annotations
 

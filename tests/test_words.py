@@ -1,4 +1,4 @@
-"""Which inputs are tried."""
+"""Choice of inputs."""
 
 from __future__ import annotations
 
@@ -54,6 +54,6 @@ def test_too_many_inputs_are_not_counted() -> None:
     [(0, 3, "0 is less than 1"), (-1, 3, "-1 is less than 1"), (2, -2, "-2 is less than 0")],
 )
 def test_a_sample_of_nothing_is_refused(sample: int, length: int, why: str) -> None:
-    """A check of no inputs at all would hold; words of length -2 were empty ones."""
+    """A check without inputs would hold; words of length -2 used to be empty."""
     with pytest.raises(UsageError, match=why):
         sm.check("palindrome", sample=sample, length=length)

@@ -1,5 +1,5 @@
-// Search runs in a worker, and a page that was opened from a disk may not start one. There, this takes its place: a
-// hidden frame that runs the same script, and passes messages on.
+// Search runs in a worker, which pages opened from disk may not start. This class replaces it by a
+// hidden frame that runs the same script and forwards messages.
 if (location.protocol === "file:") {
   window.IFrameWorker = window.Worker = class extends EventTarget {
     constructor(url) {

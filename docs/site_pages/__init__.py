@@ -1,1 +1,1 @@
-"""Pages and pictures of the site that are made from the code whenever it is built; none of them is kept."""
+"""Pages and pictures of the site that are generated from the code at every build; none of them is committed."""

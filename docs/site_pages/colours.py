@@ -7,5 +7,5 @@ TEAL, AMBER, RED = "#0f766e", "#b45309", "#b91c1c"
 
 
 def shade(weight: float) -> str:
-    """A colour for a number from 0 to 1: from paper to teal."""
+    """Return a colour between paper (0) and teal (1)."""
     return "#" + "".join(f"{round(255 + (part - 255) * weight):02x}" for part in bytes.fromhex(TEAL[1:]))

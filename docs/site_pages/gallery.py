@@ -6,12 +6,12 @@ from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from softmachine import api as showing
+import softmachine as sm
 
 
 @cache
 def pages() -> dict[str, str]:
-    """Their names and what is in them, the index among them."""
+    """Return the pages, including the index, as file name → HTML."""
     with TemporaryDirectory() as folder:
-        showing.gallery(Path(folder) / "gallery")
+        sm.gallery(Path(folder) / "gallery")
         return {file.name: file.read_text(encoding="utf-8") for file in sorted(Path(folder).glob("gallery/*.html"))}

@@ -1,4 +1,4 @@
-"""What the heads of a run look at, in exact numbers: the scores that pictures are drawn of."""
+"""Exact attention scores of a head in a run, for pictures."""
 
 from __future__ import annotations
 
@@ -11,45 +11,47 @@ from softmachine.transformer.sight import Enclosure, Number
 
 
 @dataclass(frozen=True)
-class Look:
-    """What one head sees in a run.
+class HeadScores:
+    """The scores of one head in a run.
 
     Args:
         tokens: The whole sequence, prompt and run.
-        scores: For each position, the score of every key that it sees.
+        scores: For each position, the score of every visible key.
     """
 
     tokens: tuple[str, ...]
     scores: tuple[tuple[Fraction, ...], ...]
 
-    def below(self, i: int) -> list[Fraction]:
-        """How far each score is below the best."""
+    def deficits(self, i: int) -> list[Fraction]:
+        """Return the distance of each score from the best."""
         return [max(self.scores[i]) - score for score in self.scores[i]]
 
     def gap(self, i: int) -> Fraction:
-        """How far the next best score is below the best; 0 if there is none."""
-        return min((distance for distance in self.below(i) if distance), default=Fraction(0))
+        """Return the distance of the next best score from the best; 0 if there is none."""
+        return min((distance for distance in self.deficits(i) if distance), default=Fraction(0))
 
-    def hard(self, i: int) -> list[float]:
-        """How much average-hard attention gives to each key: the best ones share it."""
-        best = [not distance for distance in self.below(i)]
+    def hard_weights(self, i: int) -> list[float]:
+        """Return the weights of average-hard attention: uniform over the best keys."""
+        best = [not distance for distance in self.deficits(i)]
         return [chosen / sum(best) for chosen in best]
 
-    def soft(self, i: int, sharpness: float) -> list[float]:
-        """How much softmax gives to each key, if scores are multiplied by sharpness / gap."""
-        shares = [exp(-sharpness * distance / (self.gap(i) or 1)) for distance in self.below(i)]
-        return [share / sum(shares) for share in shares]
+    def softmax_weights(self, i: int, sharpness: float) -> list[float]:
+        """Return the weights of softmax with the scale sharpness / gap."""
+        weights = [exp(-sharpness * distance / (self.gap(i) or 1)) for distance in self.deficits(i)]
+        return [weight / sum(weights) for weight in weights]
 
 
-def look(source: str, word: str, head: str) -> Look:
-    """What a head of a decoder sees while a word is being worked on."""
+def compute_scores(source: str, word: str, head: str) -> HeadScores:
+    """Compute the scores of a head of a decoder in the run on an input."""
     inside = sm.inspect(sm.run(source, word))
     moments = [*inside.moments(range(len(inside)))]
     scores = (moment.head(head).scores.values() for moment in moments)
-    return Look(tuple(moment.token for moment in moments), tuple(tuple(map(_exactly, row)) for row in scores))
+    return HeadScores(
+        tuple(moment.token for moment in moments), tuple(tuple(map(_require_exact, row)) for row in scores)
+    )
 
 
-def _exactly(number: Number) -> Fraction:
+def _require_exact(number: Number) -> Fraction:
     if isinstance(number, Enclosure):
-        raise TypeError("pictures are drawn of hard attention, whose scores are rational")
+        raise TypeError("pictures need hard attention, whose scores are rational")
     return number

@@ -1,4 +1,4 @@
-"""Small pieces of Markdown."""
+"""Formatting of Markdown."""
 
 from __future__ import annotations
 
@@ -9,29 +9,29 @@ from collections.abc import Iterable, Sequence
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """A table; what would end a cell is escaped."""
+    """Return a table; the separators of cells are escaped."""
     lines = [head, ["---"] * len(head), *rows]
     return "\n".join(f"| {' | '.join(cell.replace('|', '&#124;') for cell in line)} |" for line in lines)
 
 
 def section(title: str, text: str) -> str:
-    """A part of a page under its title; nothing if there is nothing to say."""
+    """Return a section with its title; empty if the text is empty."""
     return f"## {title}\n\n{text}" if text else ""
 
 
 def fenced(text: str, language: str = "text") -> str:
-    """A block of code, whatever is in it."""
+    """Return a block of code, with a fence that does not occur in it."""
     fence = "```" if "```" not in text else "````"
     return f"{fence}{language}\n{text.rstrip()}\n{fence}"
 
 
 def joined(parts: Iterable[str]) -> str:
-    """Parts of a page, a blank line between them; empty ones are left out."""
+    """Join the parts of a page that are not empty by blank lines."""
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
-def said(arguments: Sequence[str]) -> str | None:
-    """A command and what it prints, as on a console; None if it fails."""
+def run_command(arguments: Sequence[str]) -> str | None:
+    """Run a command, and return it with its output, as on a console; None if it fails."""
     from softmachine.cli import main
 
     printed = io.StringIO()

@@ -1,4 +1,4 @@
-"""One page a notebook of ``examples/``: its text, its code, and what the code printed when it was last run."""
+"""One page per notebook of ``examples/``: text, code, and recorded output."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ FOLDER = Path(__file__).parents[2] / "examples"
 
 @cache
 def pages() -> dict[str, str]:
-    """The list of all notebooks, and a page for each."""
+    """Return the list of all notebooks, and a page for each, as name → Markdown."""
     notebooks = {path.stem: json.loads(path.read_text(encoding="utf-8")) for path in sorted(FOLDER.glob("*.ipynb"))}
     rows = [(f"[{_title(book)}]({name}.md)", f"`examples/{name}.ipynb`") for name, book in notebooks.items()]
     index = [
         "# Notebooks",
-        "They are in `examples/`. A test runs every cell and compares what it prints.",
+        "They are in `examples/`. A test runs every cell and compares the output.",
         table(("notebook", "file"), rows),
     ]
     return {"index": joined(index), **{name: _page(name, book) for name, book in notebooks.items()}}
@@ -44,5 +44,5 @@ def _cell(cell: Any) -> list[str]:
 
 
 def _text(output: Any) -> str:
-    """What a cell printed, or what its last line is worth."""
+    """Return the printed text of a cell, or the value of its last line."""
     return "".join(output["text"] if output["output_type"] == "stream" else output["data"]["text/plain"])

@@ -1,4 +1,4 @@
-"""What pages link to outside of ``docs``: it gets pages of its own, since a site has nothing outside of it."""
+"""Pages for files outside of ``docs`` that pages link to, since a site cannot link outside of itself."""
 
 from __future__ import annotations
 
@@ -12,43 +12,47 @@ from site_pages.markdown import fenced, joined
 
 ROOT = Path(__file__).parents[2]
 FOLDER = "repository"
-"""The folder of the site that holds such pages; no menu has them."""
+"""The folder of the site for these pages, which are not in the menu."""
 LINK = re.compile(r"(?<=\]\()([^)#\s:]+)(?=[)#])")
 
 
 @cache
 def pages() -> dict[str, str]:
-    """The pages, by path: of all that is linked to, also from one another."""
+    """Return the pages by path: all link targets, including those that only these pages link to."""
     found: dict[str, str] = {}
     waiting = [path.relative_to(ROOT).as_posix() for path in sorted((ROOT / "docs").rglob("*.md"))]
     while waiting:
         origin = waiting.pop()
         for target in _targets((ROOT / origin).read_text(encoding="utf-8"), dirname(origin)):
-            home = _home(target)
+            home = _page_path(target)
             if home is not None and home not in found:
                 found[home] = _page(ROOT / target)
                 waiting.append(_readme(target))
     return found
 
 
-def inward(markdown: str, page: str) -> str:
-    """A page whose links stay in the site: those to the repository lead to the pages that are made of it."""
+def rewrite_links(markdown: str, page: str) -> str:
+    """Redirect links from a page to files of the repository to the generated pages."""
     origin = page.removeprefix(f"{FOLDER}/") if page.startswith(f"{FOLDER}/") else join("docs", page)
 
-    def led(link: re.Match[str]) -> str:
+    def redirect(link: re.Match[str]) -> str:
         target = normpath(join(dirname(origin), link[1]))
-        home = target.removeprefix("docs/") if page.startswith(FOLDER) and target.startswith("docs/") else _home(target)
+        home = (
+            target.removeprefix("docs/")
+            if page.startswith(FOLDER) and target.startswith("docs/")
+            else _page_path(target)
+        )
         return link[1] if home is None else relpath(home, dirname(page) or ".")
 
-    return LINK.sub(led, markdown)
+    return LINK.sub(redirect, markdown)
 
 
 def _targets(markdown: str, folder: str) -> Iterator[str]:
     return (normpath(join(folder, link)) for link in LINK.findall(markdown))
 
 
-def _home(target: str) -> str | None:
-    """The page of something in the repository; None if it is in ``docs`` or not there, which MkDocs complains of."""
+def _page_path(target: str) -> str | None:
+    """Return the page for a path in the repository; None if it is in ``docs`` or missing, which MkDocs reports."""
     path = ROOT / target
     if target.startswith(("docs/", "..")) or not path.exists():
         return None
@@ -62,7 +66,7 @@ def _readme(target: str) -> str:
 
 
 def _page(path: Path) -> str:
-    """A page as it is, a file as code; a folder with what it says of itself, and its files."""
+    """Return a Markdown file as it is, another file as code, and a folder as its README with its files."""
     if path.suffix == ".md":
         return path.read_text(encoding="utf-8")
     if path.is_file():

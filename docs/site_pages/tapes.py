@@ -1,4 +1,4 @@
-"""A run of a Turing machine as a picture: a row a step, a column a cell, read off the tokens of the transformer."""
+"""A run of a Turing machine as a space-time diagram, decoded from the tokens of the transformer."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ MACHINE = "busy-beaver-4"
 CELL = 6
 
 
-def space_time() -> Picture:
-    """All steps of a busy beaver; the head in amber, ones in teal."""
+def draw_space_time() -> Picture:
+    """Draw all steps of a busy beaver: time from left to right, the head in amber, ones in teal."""
     outcome = sm.run(MACHINE).outcome
     if not isinstance(outcome, TuringOutcome):
-        raise TypeError(f"{MACHINE} is no Turing machine")
+        raise TypeError(f"{MACHINE} is not a Turing machine")
     tape = Configuration.initial(outcome.machine, outcome.word)
     rows = [(dict(tape.cells[0]), tape.heads[0])]
     for action in outcome.actions:
@@ -25,7 +25,6 @@ def space_time() -> Picture:
         rows.append((dict(tape.cells[0]), tape.heads[0]))
     first = min(min(cells, default=0) for cells, _ in rows)
     last = max(max(cells, default=0) for cells, _ in rows)
-    # Time goes to the right, so that the picture is wide and not tall.
     drawing = Drawing(f"{MACHINE}, step by step")
     for t, (cells, head) in enumerate(rows):
         for cell in range(first, last + 1):

@@ -1,4 +1,4 @@
-"""Fixed point number by number, in fractions: slow, and plainly what the definitions say.
+"""Fixed point number by number, in fractions: a slow and direct transcription of the definitions.
 
 Nothing here is shared with the product: rounding compares distances, exponentials are bounded by Taylor's series, and a
 transformer is run by loops over positions.

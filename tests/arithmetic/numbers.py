@@ -72,7 +72,7 @@ def boxed(numbers: Arithmetic, exact: Exact, chooser: random.Random) -> tuple[Te
 
 
 def violations(found: Tensor, exact: Exact) -> list[str]:
-    """Where a number is farther from the exact one than its bound says; those out of range say so themselves."""
+    """Where the error of a number exceeds its bound; numbers out of range are excluded."""
     assert found.error is not None
     wrong = []
     for index in np.ndindex(*exact.shape):

@@ -1,4 +1,4 @@
-"""Balls: the exact number is always inside, and nothing is decided that the balls leave open."""
+"""Balls: they always contain the exact number, and comparisons that they do not determine raise."""
 
 from __future__ import annotations
 
@@ -211,7 +211,7 @@ def test_equal_values_have_an_exact_mean_however_vague_the_weights_are() -> None
 
 
 def test_what_all_keys_have_in_common_does_not_matter() -> None:
-    """The query's first coordinate is hardly known, but all keys agree there."""
+    """The query's first coordinate has a large error, but all keys agree there."""
     balls = Ball()
     query = Tensor(np.concatenate([ball(0, 10**6).value, ball(1, 0).value], axis=-1))
     keys, values = vectors(balls, [5, 0], [5, 1]), vectors(balls, [0], [1])

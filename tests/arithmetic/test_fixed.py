@@ -34,7 +34,7 @@ def fractions(grid: Grid, array: Array) -> list[Fraction]:
 
 
 def drawn(chooser: random.Random, bits: int, count: int) -> list[Fraction]:
-    """Members of F_b of all sizes, with an eye for the ends and the powers of two."""
+    """Members of F_b of all sizes, with the ends and powers of two more often."""
     limit = 4**bits - 1
     sizes = [
         chooser.choice(
@@ -106,7 +106,7 @@ def test_weighted_sums_go_from_left_to_right(bits: int, compiled_from: int) -> N
 @pytest.mark.parametrize("compiled_from", [0, 1 << 20])
 @pytest.mark.parametrize("bits", [2, 5, 7, 8, 15, 16, 31, 33])
 def test_inner_products_go_from_left_to_right(bits: int, compiled_from: int) -> None:
-    """Integers alone are frequent here: they take the short way, others the long one; and loops may be compiled."""
+    """Many cases have only integers, which use the fast path; loops may be compiled."""
     chooser, grid, reference = random.Random(bits), Grid(bits, compiled_from), Reference(bits)
     for turn in range(60):
         rows, width = chooser.randint(1, 3), chooser.randint(0, 6)
@@ -158,7 +158,7 @@ def test_exponentials_saturate_and_vanish_where_the_lemma_says() -> None:
 
 
 def averages(numbers: Fixed, ones: int, others: int) -> Fraction:
-    """The mean of so many ones and zeros by hard attention."""
+    """The mean of a number of ones and zeros by hard attention."""
     values = numbers.numbers([[Fraction(int(k < ones))] for k in range(ones + others)])
     chosen = np.ones((1, 1, ones + others), dtype=bool)
     return fractions(numbers.grid, numbers.mean(chosen, Tensor(values.value[None])).value)[0]

@@ -50,7 +50,7 @@ def test_hundreds_of_random_transformers_run_as_defined(bits: int) -> None:
 
 
 def test_saturation_occurs_in_these_tests_and_changes_what_comes_out() -> None:
-    """Otherwise the tests above would say little about it."""
+    """Otherwise the tests above would hardly cover it."""
     differ = 0
     for seed in range(60):
         transformer = RandomTransformer(seed, denominators=(1, 2)).transformer()
@@ -144,7 +144,7 @@ def test_formulas_hold_in_fixed_point_with_bits_enough(formula: str, attention: 
 
 
 def test_a_run_with_too_few_bits_is_what_it_is() -> None:
-    """In F_3 the features of neighbours far from the start are the same; the run goes on and answers otherwise."""
+    """In F_3 neighbouring positions far from the start have equal features; the run continues with other outputs."""
     assert api.check("prev Q_a or Q_b", up_to=7, arithmetic="fixed:3").holds
     assert not api.check("prev Q_a or Q_b", up_to=8, arithmetic="fixed:3").holds
     assert api.check("prev Q_a or Q_b", up_to=8, arithmetic="fixed:4").holds

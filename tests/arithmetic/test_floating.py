@@ -1,4 +1,4 @@
-"""Floats know how wrong they are: bounds hold, exact numbers are known to be exact, decisions are never guessed."""
+"""Floats with error bounds: bounds hold, exact numbers have bound 0, and undecided comparisons raise."""
 
 from __future__ import annotations
 
@@ -264,7 +264,7 @@ def test_a_softmax_mean_is_within_its_error_of_the_exact_one(name: str, doubt: f
 @pytest.mark.parametrize("name", FORMATS)
 @pytest.mark.parametrize("values", [[5, 7, 9, 11], [5, 7, 7, 7]])
 def test_a_softmax_that_has_decided_is_known_well_however_large_its_exponents_are(name: str, values: list[int]) -> None:
-    """The exponents are known to within 1/10 only, but nothing else is near the largest ones."""
+    """The exponents have errors up to 1/10, but no other exponent is near the largest ones."""
     floats = Float(name)
     large = Fraction(10**4 * 2**floats.digits, 10**6)
     keys = floats.numbers([[large * score] for score in (1, 2, 3, 4 if values[2] != values[3] else 3)])[None]

@@ -1,6 +1,6 @@
 """Lemma 3.1 of "Revisiting Padded Transformer Expressivity": in fixed point, softmax is average-hard attention.
 
-The paper's constants do not do; these do. Scores of F_b differ by at least 2⁻ᵇ. In F_b' with b' > b the difference is
+The paper's constants do not suffice; these do. Scores of F_b differ by at least 2⁻ᵇ. For b' > b the difference is
 exact, and with a power of two s such that s · 2⁻ᵇ > ln 2 · (b' + 1), the exponential of every key below the maximum is
 less than half of 2⁻ᵇ' and rounds to 0. So both kinds of attention add the same numbers, and residual streams are equal.
 """

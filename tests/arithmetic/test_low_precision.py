@@ -1,4 +1,4 @@
-"""Small formats: what is stored is a number of the format, and a run is the exact run or stops and says where."""
+"""Small formats: stored numbers are in the format, and a run equals the exact run or stops with the position."""
 
 from __future__ import annotations
 

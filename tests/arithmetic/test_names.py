@@ -1,4 +1,4 @@
-"""An arithmetic is one file, found by its name: ours in the folder, other people's through an entry point."""
+"""Arithmetics are found by name: built-in ones as modules of the folder, others by entry points."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ ARITHMETIC = Family(lambda name: Counting(name) if name.startswith("toy:") else 
 
 @pytest.fixture
 def _toy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """A package that brings an arithmetic."""
+    """A package with an arithmetic."""
     (tmp_path / "toy_numbers.py").write_text(TOY)
     info = tmp_path / "toy-1.0.dist-info"
     info.mkdir()

@@ -1,4 +1,4 @@
-"""Keys that get nearly no attention: without them, a mean stays within its bound of the exact one."""
+"""Pruning of keys with negligible weight: the mean stays within its bound."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Floats without bounds: the format's own answers, right or wrong."""
+"""Floats without error bounds: the results of the format, right or wrong."""
 
 from __future__ import annotations
 

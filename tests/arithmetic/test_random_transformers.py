@@ -1,4 +1,4 @@
-"""Random transformers in floats: either every decision is that of exact arithmetic, or the run stops and says so."""
+"""Random transformers in floats: every decision agrees with exact arithmetic, or the run raises."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.sources.transformers import RandomTransformer, random_word
 
 
 def outcome(transformer: Transformer, word: list[str], arithmetic: str) -> list[str] | type[SoftmachineError]:
-    """The answers at every position, or what went wrong."""
+    """The outputs at every position, or the error."""
     try:
         return DenseEngine(transformer, arithmetic).answers([word])[0]
     except SoftmachineError as error:
@@ -116,7 +116,7 @@ def test_float32_stops_where_scores_collide_instead_of_choosing_wrongly() -> Non
 
 
 def scaled_keys(transformer: Transformer, by: Fraction) -> Transformer:
-    """The same transformer with a large constant in every key, which hard attention does not notice."""
+    """The same transformer with a large constant added to every key, which does not change hard attention."""
 
     def layer(old: Layer) -> Layer:
         heads = (

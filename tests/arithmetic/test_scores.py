@@ -1,4 +1,4 @@
-"""Scores in floats: exact where they say so, and elsewhere no further off than they say."""
+"""Scores in floats: exact where the bound is 0, and within their bounds elsewhere."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ ANY = INTEGERS | st.floats(-1e6, 1e6).map(lambda number: round(number, 3))
 
 
 def tensor(data: st.DataObject, shape: tuple[int, ...], numbers: st.SearchStrategy[float], *, exact: bool) -> Tensor:
-    """Numbers and how far they are off."""
+    """Numbers and their error bounds."""
     size = int(np.prod(shape))
     values = data.draw(st.lists(numbers, min_size=size, max_size=size))
     error = 0.0 if exact else data.draw(st.sampled_from([0.0, 1e-9, 0.25]))
@@ -42,7 +42,7 @@ def exact_scores(query: Array, key: Array, bias: Array | None) -> Array:
 @settings(max_examples=80, deadline=None)
 @given(data=st.data())
 def test_scores_are_no_further_off_than_they_say(whole: bool, data: st.DataObject) -> None:
-    """Also if the numbers are moved as far as their errors allow."""
+    """Also if the exact numbers are at the ends of the bounds."""
     queries, keys, width = (data.draw(st.integers(1, 4)) for _ in range(3))
     numbers = INTEGERS if whole else ANY
     query = tensor(data, (1, queries, width), numbers, exact=whole)
@@ -67,7 +67,7 @@ def test_scores_are_no_further_off_than_they_say(whole: bool, data: st.DataObjec
 @settings(max_examples=80, deadline=None)
 @given(data=st.data())
 def test_differences_of_scores_are_no_further_off_than_they_say(data: st.DataObject) -> None:
-    """What an error of a query adds to two scores alike cancels; and no more than that."""
+    """The part of a query's error that two scores share cancels, and nothing else."""
     queries, keys, width = (data.draw(st.integers(1, 4)) for _ in range(3))
     query = tensor(data, (1, queries, width), ANY, exact=False)
     key = tensor(data, (1, keys, width), ANY, exact=data.draw(st.booleans()))

@@ -1,4 +1,4 @@
-"""The weights of softmax: what :meth:`soft` takes means with."""
+"""The softmax weights with which :meth:`soft` averages values."""
 
 from __future__ import annotations
 

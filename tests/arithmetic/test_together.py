@@ -1,4 +1,4 @@
-"""Bounds for many sequences at once: what they decide is what exact arithmetic says, and the rest is left open."""
+"""Error bounds shared by a batch: decisions agree with exact arithmetic, and undecided sequences are flagged."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def words(length: int, most: int) -> list[tuple[str, ...]]:
 
 
 def decided_right(transformer: Transformer, length: int, reference: str, found: Counter[str]) -> None:
-    """What is certain is what the reference says of each word alone; what that cannot say is not certain."""
+    """Decided outputs equal those of each word alone; words undecided on their own are flagged."""
     some, engine = words(length, 8), DenseEngine(transformer, reference)
     together = Together(transformer)
     said, doubtful = together.decided(engine.indices(some), None)
@@ -136,7 +136,7 @@ def test_what_is_left_open_is_decided_one_by_one(monkeypatch: pytest.MonkeyPatch
 
 
 def test_a_doubt_that_all_sequences_share_is_one_about_each() -> None:
-    """Queries and keys that are the same everywhere are given once."""
+    """Queries and keys that are equal in all sequences have batch size 1."""
     numbers = TogetherFloat()
     numbers.begin(5)
 

@@ -23,11 +23,11 @@ LENGTHS_MADE_FOR = (10, 64)
 """… where the weights depend on the length, …"""
 OTHER_LENGTHS = {
     **dict.fromkeys(FEW_LETTERS, (1, 2)),
-    "configuration-graph": (2, 4),
+    "turing-configuration-graph": (2, 4),
     "circuit-evaluator": (1024,),
-    "threshold-evaluator": (1024,),
+    "circuit-evaluator-threshold": (1024,),
     "turing-counter": (10,),
-    "turing-relative": (10,),
+    "turing-counter-relative-bias": (10,),
 }
 """… and where models exist for few lengths only, or take long to compile; these have no longest length."""
 LONGEST = 10**6

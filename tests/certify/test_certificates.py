@@ -158,7 +158,7 @@ def test_theorem_26_asks_for_more_than_the_budget() -> None:
 def test_longer_inputs_need_lower_temperatures() -> None:
     machine = sm.load("palindrome")
     assert isinstance(machine, sm.TuringMachine)
-    program, _ = signals_of(machine, "chapter-8", "hard")
+    program, _ = signals_of(machine, "turing-average-hard", "hard")
     scales = [certify(program, length).sharpness for length in (10, 100, 1000)]
     assert scales == sorted(scales)
     assert scales[0] < scales[-1]

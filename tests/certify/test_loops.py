@@ -20,7 +20,7 @@ from tests.sources.circuits import random_circuit
 BITS = {"0": (0,), "1": (1,)}
 
 
-@pytest.mark.parametrize("construction", ["circuit-binary", "circuit-unit"])
+@pytest.mark.parametrize("construction", ["circuit-and-or-not", "circuit-threshold"])
 @pytest.mark.parametrize("seed", range(6))
 def test_certified_circuits_agree_with_the_evaluator(construction: str, seed: int) -> None:
     source = random_circuit(seed, inputs=1 + seed % 4, gates=2 + 2 * seed, outputs=2, fan_in=2 + seed % 4)
@@ -40,7 +40,7 @@ def test_certified_graphs_agree_with_reachability(name: str) -> None:
 
 def test_padding_counts() -> None:
     """The weight on wrong keys grows with the number of positions, which the length of a word does not say."""
-    models = [sm.compile(source, "circuit-binary") for source in (threshold(8, 8), parity(8))]
+    models = [sm.compile(source, "circuit-and-or-not") for source in (threshold(8, 8), parity(8))]
     few, many = (sm.certificate(model, length=8).sharpness for model in models)
     assert few < many
 

@@ -61,7 +61,7 @@ def edited() -> Model:
 
 
 def test_edited_weights_get_no_certificate_of_their_theorem(edited: Model) -> None:
-    with pytest.raises(ConstructionError, match="not those that the theorem chapter-8 compiles"):
+    with pytest.raises(ConstructionError, match="not those that the theorem turing-average-hard compiles"):
         sm.soften(edited, length=20)
     with pytest.raises(ConstructionError, match=r"from-weights"):
         sm.certificate(edited, length=20)
@@ -69,7 +69,7 @@ def test_edited_weights_get_no_certificate_of_their_theorem(edited: Model) -> No
 
 def test_edited_weights_are_not_exported_as_if_they_were_not(edited: Model, tmp_path: Path) -> None:
     pytest.importorskip("transformers")
-    with pytest.raises(ConstructionError, match="not those that the theorem chapter-8 compiles"):
+    with pytest.raises(ConstructionError, match="not those that the theorem turing-average-hard compiles"):
         sm.export(edited, tmp_path / "out", to="gpt2", context=32)
     assert not (tmp_path / "out").exists()
 
@@ -211,7 +211,9 @@ def test_a_false_gap_would_be_certified_without_a_test() -> None:
 @pytest.mark.parametrize("work", [sm.soften, sm.certificate])
 def test_a_false_gap_of_a_plugin_is_refused(work: Callable[..., object]) -> None:
     model = sm.compile(FIRST, plugin(5))
-    with pytest.raises(BrokenPromiseError, match=r"on the input 'a.*head 'first' .*the gap is 1/6, less than the prom"):
+    with pytest.raises(
+        BrokenPromiseError, match=r"on the input 'a.*head 'first' .*the gap is 1/6, less than the declared"
+    ):
         work(model, length=40)
 
 

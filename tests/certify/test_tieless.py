@@ -162,7 +162,7 @@ def test_formulas_by_unique_hard_attention_are_right_when_softened(block: int) -
 
 
 def test_a_softened_model_is_saved_checked_and_proven() -> None:
-    soft, certificate = sm.soften(sm.compile("Q_a since prev Q_b", "unique-hard"), length=8)
+    soft, certificate = sm.soften(sm.compile("Q_a since prev Q_b", "temporal-unique-hard"), length=8)
     assert certificate.holds
     assert [feature.name for feature in soft.weights.features] == ["1/(i+1)"]
     assert sm.check(soft, up_to=4, arithmetic="ball")

@@ -86,7 +86,7 @@ def test_every_tied_key_has_its_share_but_for_a_factor() -> None:
 
 
 def of_selectors(number: Number, selectors: Selectors, length: int) -> tuple[Program, Certificate]:
-    program = selectors.says(number, length)
+    program = selectors.output_program(number, length)
     return program, certify(program, length)
 
 

@@ -33,7 +33,7 @@ def test_what_only_signals_have_is_refused(tmp_path: Path, cli: Cli) -> None:
 
 
 def test_a_source_is_certified_from_its_weights(cli: Cli) -> None:
-    said = cli("certify", "Q_a since Q_b", "--length", "4", "--from-weights", "--theorem", "unique-hard")
+    said = cli("certify", "Q_a since Q_b", "--length", "4", "--from-weights", "--theorem", "temporal-unique-hard")
     assert said.status == 0
     assert "31 inputs, all run" in said.out
     assert "rightmost-hard  1/10" in said.out
@@ -47,7 +47,7 @@ def test_a_source_is_certified_from_its_weights(cli: Cli) -> None:
         (("certify", "palindrome", "--length", 9, "--sharpness", 10**400), "--sharpness"),
         (("certify", "palindrome", "--length", 9, "--sharpness", 10**400, "--from-weights"), "--sharpness"),
         (("run", "palindrome", "ab", "--attention", "soft", "--length", 10**155), "--length"),
-        (("run", "increment", "1", "--theorem", "ternary", "--context", 10**400), "--context"),
+        (("run", "increment", "1", "--theorem", "turing-ternary", "--context", 10**400), "--context"),
         (("run", "palindrome", "ab", "--max-steps", 10**400), "--max-steps"),
     ],
 )

@@ -77,7 +77,7 @@ def test_bad_requests_for_circuits_are_refused(cli: Cli, arguments: list[str], m
 
 
 def test_growth_is_measured_at_several_lengths(cli: Cli) -> None:
-    out = cli("show", "increment", "--theorem", "ternary", "--growth", "16,32,64").out
+    out = cli("show", "increment", "--theorem", "turing-ternary", "--growth", "16,32,64").out
     assert "depth      14, 17, 19" in out
     assert "measured for n = 16, 32, 64" in out
     fixed = cli("show", "palindrome", "--growth", "16,32", "--json").json
@@ -89,8 +89,8 @@ def test_growth_is_measured_at_several_lengths(cli: Cli) -> None:
 def test_sizes_that_confirm_no_law_are_shown_as_numbers(cli: Cli) -> None:
     """Depth and width of uniform-circuits are logarithmic; a line through the numbers at 2, 4 and 8 is no law."""
     out = cli("show", "parity-family", "--theorem", "uniform-circuits", "--growth", "2,4,8", "--context", "2").out
-    assert "turns of reading numbers  9, 10, 12\n" in out
-    assert "width                     160, 176, 208\n" in out
+    assert "iterations of reading numbers  9, 10, 12\n" in out
+    assert "width                          160, 176, 208\n" in out
     assert "depth      5, 5\n" in cli("show", "palindrome", "--growth", "8,16").out
 
 

@@ -38,13 +38,13 @@ def asked(words: str, shell: str = "bash", **more: str) -> subprocess.CompletedP
         ("ch", ["check"]),
         ("run pal", ["palindrome", "palindrome-relative"]),
         ("run --quiet pal", ["palindrome", "palindrome-relative"]),
-        ("run --theorem ternary pal", ["palindrome", "palindrome-relative"]),
+        ("run --theorem turing-ternary pal", ["palindrome", "palindrome-relative"]),
         ("run palindrome ab", []),
-        ("run palindrome --theorem res", ["residues", "residues-without-positions"]),
+        ("run palindrome --theorem turing-res", ["turing-residue-address", "turing-residue-address-no-positions"]),
         ("show palindrome --the", ["--theorem"]),
         ("check palindrome --attention ", ["hard", "soft"]),
         ("run palindrome -- --the", []),
-        ("theorems chapter", ["chapter-8", "chapter-8-summary"]),
+        ("theorems turing-av", ["turing-average-hard", "turing-average-hard-summary"]),
         ("zoo busy-beaver-2x", ["busy-beaver-2x3", "busy-beaver-2x4"]),
         ("export incr", ["increment"]),
         ("nosuch x", []),
@@ -80,7 +80,7 @@ def test_the_tab_key_is_answered_quickly() -> None:
     least = float("inf")
     for _ in range(3):
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
-        assert "residues" in asked("softmachine run palindrome --theorem res").stdout
+        assert "turing-residue-address" in asked("softmachine run palindrome --theorem turing-res").stdout
         after = resource.getrusage(resource.RUSAGE_CHILDREN)
         least = min(least, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
     assert least < 0.6  # 0.2 on a machine that does nothing else

@@ -24,7 +24,7 @@ def test_json_has_what_was_explained(cli: Cli) -> None:
     assert (answer["position"], answer["token"], answer["step"]) == (2, "BOS", 0)
     assert next(head["head"] for head in answer["heads"]) == "mean of moves"
     assert answer["stream"][-1]["values"]["symbol[a]"] == "1"
-    assert answer["logits"]["winner"] == answer["logits"]["said"] == "(first,a,S)"
+    assert answer["logits"]["winner"] == answer["logits"]["emitted"] == "(first,a,S)"
     assert answer["heads"][1]["gap"] == "1/3"
     assert "explain" not in cli("run", "palindrome", "ab", "--json").json
 
@@ -100,10 +100,10 @@ def test_a_picture_that_cannot_be_drawn_is_refused(
 
 
 def test_theorems_print_their_guides(cli: Cli) -> None:
-    out = cli("theorems", "chapter-8").out
+    out = cli("theorems", "turing-average-hard").out
     assert "One token of a run" in out
     assert "Where is the head? Step 2." in out
-    (answer,) = cli("theorems", "chapter-8", "--json").json["theorems"]
+    (answer,) = cli("theorems", "turing-average-hard", "--json").json["theorems"]
     assert answer["guide"][0]["title"] == "What does the token contain?"
 
 

@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 
 import softmachine as sm
-from softmachine import theorems
 from softmachine.languages import zoo
 from tests.cli.conftest import Cli
 
@@ -20,9 +19,9 @@ from tests.cli.conftest import Cli
         ("run parity 1 --attention softmax", "soft?"),
         ("run parity 1 --engine fasst", "fast?"),
         ("run parity 1 --format turingmachine", "turingmachine.io?"),
-        ("run parity 1 --theorem ternery", "ternary?"),
+        ("run parity 1 --theorem ternery", "turing-ternary?"),
         ("run pairty 1", "parity"),
-        ("theorems ternery", "ternary"),
+        ("theorems ternery", "turing-ternary"),
         ("zoo pairty", "parity"),
         ("bench startng", "starting?"),
         ("rewrite parity --as one-hed", "one-head?"),
@@ -30,7 +29,7 @@ from tests.cli.conftest import Cli
         ("export parity --to gtp2 -o made", "gpt2?"),
         ("export --set intrep -o made", "interp?"),
         ("run parity 1 --arithmatic exact", "--arithmetic"),
-        ("run parity 1 --construction ternary", "--theorem?"),
+        ("run parity 1 --construction turing-ternary", "--theorem?"),
         ("run parity 1 --bound 16", "--context?"),
         ("compile parity -o made --certified=16", "--context?"),
         ("check parity --up-to 3 --certified 16", "--context?"),
@@ -53,10 +52,9 @@ def test_a_file_of_another_extension_is_suggested(cli: Cli, tmp_path: Path, monk
     assert f"did you mean {tmp_path}/anbncn.yaml" in cli("run", tmp_path / "anbncn.yml", "abc").err
 
 
-def test_a_former_name_of_a_theorem_is_suggested(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(theorems.FORMER_NAMES, "trits", "ternary")
-    assert "did you mean ternary?" in cli("run", "parity", "1", "--theorem", "trits").err
-    assert "did you mean ternary?" in cli("theorems", "trits").err
+def test_a_former_name_of_a_theorem_is_suggested(cli: Cli) -> None:
+    assert "did you mean temporal-unique-hard?" in cli("run", "Q_a", "a", "--theorem", "unique-hard").err
+    assert "did you mean temporal-unique-hard?" in cli("theorems", "unique-hard").err
 
 
 @pytest.mark.parametrize(

@@ -49,7 +49,7 @@ def test_a_rounded_run_has_no_page(cli: Cli, tmp_path: Path) -> None:
 
 
 def test_the_command_of_a_page_makes_it_again() -> None:
-    made = command_of("a b", "x", {"theorem": "ternary", "max_steps": 5, "context": None, "unchecked": False})
-    assert made == "softmachine run 'a b' x --theorem=ternary --max-steps=5 --html run.html"
+    made = command_of("a b", "x", {"theorem": "turing-ternary", "max_steps": 5, "context": None, "unchecked": False})
+    assert made == "softmachine run 'a b' x --theorem=turing-ternary --max-steps=5 --html run.html"
     made = command_of("a", None, {"max_steps": 0, "unchecked": True})
     assert made == "softmachine run a --max-steps=0 --unchecked --html run.html"

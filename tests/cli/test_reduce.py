@@ -30,6 +30,6 @@ def test_json(cli: Cli) -> None:
 def test_theorems_without_a_reduction_say_so(cli: Cli) -> None:
     found = cli("reduce", "palindrome", "ab")
     assert found.status == 2
-    assert "chapter-8 has no reduction\n  no theorem for this source has one" in found.err
+    assert "turing-average-hard has no reduction\n  no theorem for this source has one" in found.err
     found = cli("reduce", "one-street", "there back")
     assert "connectivity has no reduction\n  one that has: --theorem odd-walks" in found.err

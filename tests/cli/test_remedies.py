@@ -21,10 +21,11 @@ Site = tuple[str, int]
 """A file, and a line in it."""
 
 REFUSED = (
-    "run busy-beaver-3 --theorem ternary --context 24",
-    "run palindrome abba --theorem residues --context 5",
-    "compile palindrome -o {folder} --theorem ternary",
-    "run busy-beaver-5 --theorem residues",
+    "run busy-beaver-3 --theorem turing-ternary --context 24",
+    "run palindrome abba --theorem turing-residue-address --context 5",
+    "run palindrome abba --theorem chapter-8",
+    "compile palindrome -o {folder} --theorem turing-ternary",
+    "run busy-beaver-5 --theorem turing-residue-address",
     "run palindrome abba --engine dense --audit 3",
     "run palindrome abba --seed 3",
     "run palindrome abba --unchecked --verify",
@@ -38,7 +39,7 @@ REFUSED = (
     "run palindrome abba --arithmetic int8",
     "run busy-beaver-4 --arithmetic float8_e5m2",
     "run 'next Q_a' ab --theorem temporal-masked",
-    "run palindrome ab --sample --theorem chapter-8-summary",
+    "run palindrome ab --sample --theorem turing-average-hard-summary",
     "run palindrome abba --svg-of attention",
     "run palindrome abba --svg {folder}.svg --svg-of board",
     "check parity",
@@ -56,7 +57,7 @@ REFUSED = (
     "certify majority-7 --length 7 --from-weights",
     "reduce one-way-streets 'home station'",
     "slices palindrome --up-to 4 --automata",
-    "run '#<[Q_a] >= 2' ab --theorem unique-hard",
+    "run '#<[Q_a] >= 2' ab --theorem temporal-unique-hard",
     "show parity-8 --growth 2,4,8",
     "rewrite 'Q_a since Q_b' --as softmax-fixed-point --up-to 2 --arithmetic float64",
 )

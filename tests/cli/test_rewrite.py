@@ -41,7 +41,7 @@ def test_softmax_is_average_hard_attention_in_fixed_point(cli: Cli) -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (("Q_a since Q_b", "--theorem", "unique-hard"), "head 'Q_a since Q_b' is rightmost-hard"),
+        (("Q_a since Q_b", "--theorem", "temporal-unique-hard"), "head 'Q_a since Q_b' is rightmost-hard"),
         (("Q_a since Q_b", "--arithmetic", "exact"), "in fixed point, not in exact"),
         (("Q_a since Q_b", "--arithmetic", "fixed:8:9"), "the lowest sufficient precision is fixed:8:13"),
         (("prev Q_a", "--arithmetic", "fixed:1"), "is 6, which is not a number of F_1"),

@@ -195,7 +195,7 @@ def test_interrupted_json_has_no_verdict(cli: Cli, monkeypatch: pytest.MonkeyPat
         (["--attention", "sharp"], "unknown attention 'sharp'"),
         (["--arithmetic", "decimal"], "exact, float64, float32"),
         (["--engine", "slow"], "auto, dense, fast"),
-        (["--theorem", "chapter-80"], "chapter-8"),
+        (["--theorem", "chapter-80"], "turing-average-hard"),
         (["--format", "cobol"], "turingmachine.io"),
         (["--max-steps", "-1"], "--max-steps"),
         (["--max-steps", "many"], "--max-steps"),
@@ -269,7 +269,7 @@ def test_an_audit_that_takes_too_long_is_refused_after_the_run_is_told(
     monkeypatch.setattr("softmachine.support.estimates.MOST_SECONDS", 0.1)
     called = cli("run", "busy-beaver-4", "--quiet", "--audit", "1000000")
     assert (called.status, "halt  '10111111111111'" in called.out) == (2, True)
-    assert "doing 109 steps again would take about" in called.err
+    assert "recomputing 109 steps would take about" in called.err
     assert cli("run", "busy-beaver-4", "--audit", "1000000", "--json").json["error"]["kind"] == "EffortError"
     assert cli("run", "busy-beaver-4", "--audit", "9", "--yes", "--json").json["audit"]["holds"]
 
@@ -277,7 +277,7 @@ def test_an_audit_that_takes_too_long_is_refused_after_the_run_is_told(
 def test_an_audit_says_what_it_drew_from(cli: Cli, halted: Path) -> None:
     del halted
     called = cli("run", "busy-beaver-4", "--audit", "5", "--seed", "7")
-    assert "audit: 5 of 109 steps (drawn by seed 7) done again in exact arithmetic" in called.out
+    assert "audit: 5 of 109 steps (seed 7) recomputed in exact arithmetic" in called.out
     found = cli("run", "busy-beaver-4", "--audit", "5", "--json").json["audit"]
     assert found == {"steps": 5, "positions": 109, "seed": 0, "holds": True}
 

@@ -17,7 +17,7 @@ from softmachine.exports.verify import Verification
 from softmachine.exports.writing import Exported, Filled, describe
 from softmachine.languages import formats, zoo
 from tests.cli.conftest import Cli
-from tests.exports.helpers import stock_model
+from tests.exports.helpers import checkpoint_model
 
 ONNX = importlib.util.find_spec("onnx") is not None and importlib.util.find_spec("onnxruntime") is not None
 
@@ -37,7 +37,7 @@ def test_show_lists_coordinates_on_request(cli: Cli) -> None:
 
 def test_show_in_json_has_all_keys(cli: Cli) -> None:
     answer = cli("show", "parity", "--json").json
-    assert (answer["layers"], answer["theorem"]) == (5, "chapter-8")
+    assert (answer["layers"], answer["theorem"]) == (5, "turing-average-hard")
     assert answer["position_features"] == ["1/(i+1)", "i", "i²"]
     assert len(answer["coordinates"]) == answer["width"]
     assert answer["nonzeros"] < answer["parameters"]
@@ -58,7 +58,7 @@ def test_show_folds_long_lists_of_names_unless_all_are_wanted(cli: Cli) -> None:
 
 
 def test_show_describes_a_folder_that_was_exported(cli: Cli, tmp_path: Path) -> None:
-    folder, model = tmp_path / "exported", stock_model("increment", "address-bits", 24)
+    folder, model = tmp_path / "exported", checkpoint_model("increment", "turing-binary-address", 24)
     folder.mkdir()
     placed, dialogue = gpt2(lower(model, 24), "float32"), dialogue_of(model, [("1",)], 24)
     verified = (Verification("float32", 1, 1, 1, 1.0, None),)
@@ -67,12 +67,14 @@ def test_show_describes_a_folder_that_was_exported(cli: Cli, tmp_path: Path) -> 
         folder,
         model,
         filled,
-        Exported(folder, placed.architecture, 24, "float32", verified, 0, 0, "address-bits"),
+        Exported(folder, placed.architecture, 24, "float32", verified, 0, 0, "turing-binary-address"),
         dialogue,
     )
     called = cli("show", folder)
     assert called.status == 0
-    assert called.out.startswith("GPT2LMHeadModel  increment  by address-bits, 3 layers, 24 positions, 12 tokens,")
+    assert called.out.startswith(
+        "GPT2LMHeadModel  increment  by turing-binary-address, 3 layers, 24 positions, 12 tokens,"
+    )
     assert "attention  1: recover -head position ............. → head\n" in called.out
     assert "attention  idle: 4 to 5 .......................... → nothing\n" in called.out
     answer = cli("show", folder, "--json").json
@@ -188,9 +190,9 @@ def test_help_names_every_format(cli: Cli) -> None:
 
 @pytest.mark.skipif(not ONNX, reason="onnx or onnxruntime is missing: pip install 'softmachine[onnx]'")
 def test_export_prints_the_theorem_and_which_one_other_commands_use(cli: Cli, tmp_path: Path) -> None:
-    made = "compiled with the theorem address-bits"
+    made = "compiled with the theorem turing-binary-address"
     folder = ("--to", "onnx", "--context", 12, "-o", tmp_path / "model", "--force")
     chosen = cli("export", "parity", *folder).out
-    assert f"  {made}, designed for stock checkpoints; run and show use chapter-8 by default\n" in chosen
-    assert f"  {made}\n" in cli("export", "parity", "--theorem", "address-bits", *folder).out
-    assert json.loads(cli("export", "parity", "--json", *folder).out)["theorem"] == "address-bits"
+    assert f"  {made}, designed for stock checkpoints; run and show use turing-average-hard by default\n" in chosen
+    assert f"  {made}\n" in cli("export", "parity", "--theorem", "turing-binary-address", *folder).out
+    assert json.loads(cli("export", "parity", "--json", *folder).out)["theorem"] == "turing-binary-address"

@@ -26,9 +26,9 @@ def test_the_table_says_of_temporal_logic_what_figure_1_says(cli: Cli) -> None:
     answer = {row["name"]: row for row in cli("theorems", "--table", "--json").json["theorems"]}
     assert answer["temporal-encoder"]["scale"].startswith("O(n)")
     assert answer["temporal-encoder"]["positions"].startswith("bounded")
-    assert answer["temporal-encoder-unbounded"]["scale"] == "1"
-    assert "n³" in answer["temporal-encoder-unbounded"]["positions"]
-    assert answer["chapter-8"]["scale"] is None
+    assert answer["temporal-encoder-unbounded-positions"]["scale"] == "1"
+    assert "n³" in answer["temporal-encoder-unbounded-positions"]["positions"]
+    assert answer["turing-average-hard"]["scale"] is None
 
 
 def test_one_theorem_has_a_table_of_its_own(cli: Cli) -> None:
@@ -60,7 +60,7 @@ def test_references_name_what_the_construction_follows(
 def test_a_theorem_that_says_its_needs_in_a_sentence_is_listed_with_the_sentence(
     cli: Cli, monkeypatch: pytest.MonkeyPatch, attentions: tuple[str, ...], shown: str
 ) -> None:
-    found = theorem_named("chapter-8")
+    found = theorem_named("turing-average-hard")
     assert found is not None
     monkeypatch.setattr(command, "_find", lambda _: replace(found, needs="a lamp", attentions=attentions))
     row = next(line for line in cli("theorems", "mine", "--table").out.splitlines() if "a lamp" in line)

@@ -1,4 +1,4 @@
-"""The compiler: weights compute exactly what the signals say, as early as possible, with nothing left over."""
+"""The compiler: weights compute the signals exactly, as early as possible, without unused components."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def test_the_weights_of_thousands_of_random_programs_do_too(part: int) -> None:
 
 
 def read(atom: Atom, live: set[Atom]) -> list[Affine]:
-    """What a number is computed from; a head retrieves all the values at once that anybody needs."""
+    """The dependencies of a number; a head retrieves all its live values together."""
     node, k = atom
     match node:
         case Attention():
@@ -201,7 +201,7 @@ def test_every_coordinate_is_read_and_every_head_is_written_somewhere() -> None:
             assert written == set(range(head.output.columns)), (seed, head.name)
 
 
-# Equal things once
+# Merging of equal nodes
 
 
 def test_equal_heads_and_units_are_one() -> None:

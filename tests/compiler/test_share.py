@@ -21,8 +21,8 @@ from tests.sources.formulas import words as all_words
 def test_a_narrow_decoder_decides_as_the_wide_one_does(name: str) -> None:
     source = sm.load(name)
     assert isinstance(source, sm.TuringMachine)
-    program, codec = signals_of(source, "chapter-8", "hard")
-    model = with_codec(replace(program, narrow=True), codec, "chapter-8")
+    program, codec = signals_of(source, "turing-average-hard", "hard")
+    model = with_codec(replace(program, narrow=True), codec, "turing-average-hard")
     wide, narrow = compile_program(program), model.weights
     assert narrow.width < 0.7 * wide.width
     assert len(narrow.layers) == len(wide.layers)

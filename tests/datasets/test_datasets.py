@@ -1,4 +1,4 @@
-"""Data sets: rows are what models say, wishes are fulfilled or refused, and a seed gives the same bytes."""
+"""Data sets: rows equal the models' outputs, constraints are satisfied or rejected, and a seed determines the bytes."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ NO_PYARROW = pytest.mark.skipif(find_spec("pyarrow") is None, reason="pyarrow is
 FORMATS = ["jsonl", "csv", pytest.param("parquet", marks=NO_PYARROW)]
 
 
-LARGE = ("turing-counter", "turing-relative")
-"""Theorems whose models take long to make."""
+LARGE = ("turing-counter", "turing-counter-relative-bias")
+"""Theorems whose models are slow to compile."""
 MANY_STEPS, FEW_STEPS = 10_000, 40
-"""Programs that feed on their own output are run anew for every letter, and some never stop."""
+"""Autoregressive programs are run again for every letter, and some do not terminate."""
 SOME = [pytest.param(case, marks=pytest.mark.slow if case.theorem in LARGE else ()) for case in CASES]
 
 
@@ -55,7 +55,7 @@ def test_rows_are_what_models_say(case: Case) -> None:
     run = sm.run(model, word)
     assert found[word].prompt == run.prompt.tokens
     assert len(run.tokens) == len(found[word].trace)
-    assert all(right in (None, said) for right, said in zip(found[word].trace, run.tokens, strict=True))
+    assert all(right in (None, emitted) for right, emitted in zip(found[word].trace, run.tokens, strict=True))
     assert (found[word].steps, found[word].verdict) == (run.steps, told(run.outcome).split()[0])
 
 
@@ -67,7 +67,7 @@ def test_verdicts_are_those_of_the_interpreter() -> None:
         rows = list(sm.dataset(source, up_to=4))
         assert len(rows) == sum(len(source.alphabet) ** length for length in range(5))
         assert {row.verdict for row in rows} == {"accept", "reject"}
-        for row in rows[name == "dyck-1-program" :]:  # which says nothing of the empty word
+        for row in rows[name == "dyck-1-program" :]:  # which is undefined on the empty word
             assert accepts(source.word(row.input)) == (row.verdict == "accept")
             assert row.length == len(source.word(row.input))
 
@@ -199,23 +199,26 @@ def test_runs_that_do_not_end_are_refused_or_left_out_and_counted(tmp_path: Path
 
 def test_traces_fit_into_the_context_that_weights_would_be_made_for() -> None:
     with pytest.raises(UsageError, match="a context of 16 positions") as found:
-        list(sm.dataset("increment", up_to=6, theorem="ternary-summary", context=16))
+        list(sm.dataset("increment", up_to=6, theorem="turing-ternary-summary", context=16))
     assert "a larger context" in str(found.value)
     with pytest.raises(ConstructionError, match="depend on a length"):
-        sm.dataset("increment", up_to=6, theorem="ternary")
+        sm.dataset("increment", up_to=6, theorem="turing-ternary")
     longest = max(
-        len(row.prompt) + len(row.trace) for row in sm.dataset("increment", up_to=3, theorem="ternary", context=32)
+        len(row.prompt) + len(row.trace)
+        for row in sm.dataset("increment", up_to=3, theorem="turing-ternary", context=32)
     )
     assert longest <= 32
 
 
 def test_the_tokens_of_a_model_are_taken() -> None:
-    model = sm.compile("increment", "ternary", length=32)
-    assert list(sm.dataset(model, up_to=2)) == list(sm.dataset("increment", up_to=2, theorem="ternary", context=32))
+    model = sm.compile("increment", "turing-ternary", length=32)
+    assert list(sm.dataset(model, up_to=2)) == list(
+        sm.dataset("increment", up_to=2, theorem="turing-ternary", context=32)
+    )
 
 
 def read(file: Path) -> list[dict[str, Any]]:
-    """The rows of a file, in one form."""
+    """The rows of a file, in a common format."""
     if file.suffix == ".jsonl":
         return [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
     if file.suffix == ".parquet":

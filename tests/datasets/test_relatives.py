@@ -1,4 +1,4 @@
-"""Words that resemble others."""
+"""Words at a small edit distance from others."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ WORDS = st.lists(st.sampled_from("ab"), max_size=5).map(tuple)
 
 
 def distance(one: Word, other: Word) -> int:
-    """Levenshtein's."""
+    """The Levenshtein distance."""
     row = list(range(len(other) + 1))
     for i, a in enumerate(one, 1):
         before, row = row, [i]

@@ -1,4 +1,4 @@
-"""Words belong to parts by length, and by fractions that depend on nothing but the word."""
+"""Words are assigned to parts by length, or by fractions, depending only on the word."""
 
 from __future__ import annotations
 

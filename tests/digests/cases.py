@@ -9,19 +9,20 @@ from typing import Any
 
 import softmachine as sm
 from softmachine.languages import zoo
+from softmachine.support.stored_names import THEOREMS
 from tests.digests.digest import name_digest, number_digest
 
 CONTEXTS = (16, 64)
 """The lengths that weights are made for, if they depend on one."""
 MORE_CONTEXTS = {
-    "configuration-graph": (2, 4), "circuit-evaluator": (1024,), "threshold-evaluator": (1024,),
+    "turing-configuration-graph": (2, 4), "circuit-evaluator": (1024,), "circuit-evaluator-threshold": (1024,),
 }  # fmt: skip
 """Lengths that serve more sources: most are refused at 16 and 64, there is too much or too little room."""
 FEW_LETTERS = (
     "uniform-circuits",
-    "uniform-thresholds",
-    "nondeterministic-logspace",
-    "nondeterministic-logspace-literal",
+    "uniform-circuits-threshold",
+    "nl-configuration-graph",
+    "nl-configuration-graph-unpruned",
 )
 """Of these the length is that of words, and weights for long ones are large: only these lengths."""
 LENGTHS_OF_WORDS = (0, 1, 2, 3)
@@ -30,9 +31,9 @@ SOFTENED = "softened"
 CERTIFIED = 50
 """The length of the certificates."""
 ALSO_SOFTENED = (
-    ("palindrome", "chapter-8"),
-    ("universal", "chapter-8"),
-    ("palindrome", "chapter-8-summary"),
+    ("palindrome", "turing-average-hard"),
+    ("universal", "turing-average-hard"),
+    ("palindrome", "turing-average-hard-summary"),
     ("induction-head", "srasp"),
     ("dyck-2-program", "srasp"),
     ("dyck-1-formula", "temporal-encoder"),
@@ -43,7 +44,7 @@ REFUSED = "refused"
 """Recorded in place of the digest of the numbers if there is an error; its message stands in place of the names."""
 LEFT_OUT = "left out"
 """Recorded in place of both digests of a case that has not been recorded because it takes too long."""
-RENAMED: dict[str, str] = {}
+RENAMED: dict[str, str] = dict(THEOREMS)
 """From the recorded name of an entry, a theorem or a kind of attention to its present one, where they differ.
 
 A rename adds a line here and leaves the keys of the record as they are.

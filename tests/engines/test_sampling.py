@@ -1,4 +1,4 @@
-"""Drawn runs: the distribution is the softmax of the exact logits, and tokens come as often as it says."""
+"""Sampling: the distribution is the softmax of the exact logits, and sampled frequencies match it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.models import model_of
 
 
 def test_the_distribution_is_the_softmax_of_the_exact_logits() -> None:
-    """Along the run of the machine, as far as a drawn one follows it."""
+    """Along the machine's run, up to the first sampled token that differs."""
     inside = sm.inspect(sm.run("palindrome", "ab"))
     found = sample(model_of("palindrome"), "ab", seed=1)
     shared = found.parts.position if found.parts else len(found.drawn)
@@ -69,13 +69,13 @@ def test_the_limit_is_that_of_a_decided_run() -> None:
 def test_models_without_a_next_token_are_refused() -> None:
     with pytest.raises(UsageError, match="is an encoder, which has no next token"):
         sample(model_of("Q_a since Q_b"), "ab")
-    summary = sm.compile("palindrome", theorem="chapter-8-summary")
+    summary = sm.compile("palindrome", theorem="turing-average-hard-summary")
     with pytest.raises(UsageError, match="decode from summaries"):
         sample(summary, "ab")
 
 
 def test_a_context_that_is_full_is_an_error() -> None:
-    model = sm.compile("palindrome", theorem="address-bits", context=12)
+    model = sm.compile("palindrome", theorem="turing-binary-address", context=12)
 
     def until_one_is_long() -> None:
         for seed in range(60):

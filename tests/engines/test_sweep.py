@@ -1,4 +1,4 @@
-"""Sweeps over very many words are refused; over many, it is said how long they take."""
+"""Checks of too many inputs are refused; the estimated duration of long ones is reported."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def test_a_refused_sweep_is_made_with_yes(monkeypatch: pytest.MonkeyPatch) -> No
 
 @pytest.mark.parametrize(("source", "up_to"), [("Q_a since Q_b", 11), ("parity", 6)])
 def test_the_time_of_the_longest_words_is_honest(source: str, up_to: int) -> None:
-    """Most words are of the largest length; a factor of 3, tried up to four times."""
+    """The estimate is within a factor of 3 in one of four attempts; most words have the largest length."""
     model = sm.compile(source)
     ratios = []
     for _ in range(4):

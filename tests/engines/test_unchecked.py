@@ -54,7 +54,7 @@ def ablated(model: Model, name: str) -> Model:
 
 
 def greedy(model: Model, word: str) -> list[str]:
-    """What the weights emit: every token from all before it, in rationals, and nothing else of the package."""
+    """The output of the weights in rational arithmetic: each token is predicted from all tokens before it."""
     engine = DenseEngine(model.weights, "ball" if model.weights.rooted else "exact")
     prompt, said = model.codec.prompt(word), list[str]()
     if not isinstance(model.codec, DecoderCodec):
@@ -68,7 +68,7 @@ def greedy(model: Model, word: str) -> list[str]:
 
 @pytest.fixture(scope="module")
 def palindrome() -> Model:
-    """It accepts everything that begins with a: the head that knows where the tape's head is was taken away."""
+    """Without the head that locates the tape head, the model accepts every input that begins with a."""
     return ablated(model_of("palindrome"), "recover head position")
 
 
@@ -105,7 +105,7 @@ def test_models_of_every_theorem_run_when_a_head_is_ablated(case: Case) -> None:
 
 
 def test_a_shorter_context_is_not_advised_for_weights_that_outgrow_theirs() -> None:
-    case = next(case for case in CASES if (case.theorem, case.attention) == ("ternary", "hard"))
+    case = next(case for case in CASES if (case.theorem, case.attention) == ("turing-ternary", "hard"))
     whole = model_of(case.source, case.theorem, case.attention, case.length)
     with pytest.raises(OutgrownError, match="or limit the steps"):
         sm.run(ablated(whole, whole.weights.heads[0].name), case.examples[0][0], checked=False)

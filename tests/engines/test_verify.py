@@ -1,4 +1,4 @@
-"""Verified runs: every token is compared, on every engine, and a wrong one is found wherever it is."""
+"""Verified runs: every token is compared, on every engine, and an error is found at any position."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ from tests.models import model_of
 MANY = 40_000
 """Steps: more than the interpreter makes one by one."""
 FEW = (
-    "configuration-graph",
-    "turing-relative",
+    "turing-configuration-graph",
+    "turing-counter-relative-bias",
     "turing-counter",
     "circuit-evaluator",
     "uniform-circuits",
-    "uniform-thresholds",
-    "threshold-evaluator",
+    "uniform-circuits-threshold",
+    "circuit-evaluator-threshold",
     "odd-walks",
-    "nondeterministic-logspace",
+    "nl-configuration-graph",
 )
 """Theorems whose models take long to make."""
 
@@ -49,7 +49,7 @@ def test_runs_of_every_theorem_are_the_interpreters(case: Case) -> None:
         assert run.outcome == sm.run(model, word).outcome
 
 
-@pytest.mark.parametrize("theorem", ["chapter-8", "chapter-8-summary"])
+@pytest.mark.parametrize("theorem", ["turing-average-hard", "turing-average-hard-summary"])
 @pytest.mark.parametrize("engine", ["fast", "auto"])
 def test_long_runs_are_compared_in_pieces(theorem: str, engine: str) -> None:
     run = verified(model_of("binary-counter", theorem), "", engine=engine, max_steps=MANY)
@@ -57,7 +57,7 @@ def test_long_runs_are_compared_in_pieces(theorem: str, engine: str) -> None:
 
 
 def impostor(theorem: str) -> Model:
-    """The weights of a machine that is not the one that the model says it is: it errs when it first carries far."""
+    """A model with the weights of another machine, which differs at the first long carry."""
     right = sm.compile("binary-counter", theorem)
     machine = right.source
     assert isinstance(machine, TuringMachine)
@@ -68,7 +68,7 @@ def impostor(theorem: str) -> Model:
 
 
 def test_a_wrong_token_is_found_and_without_verify_the_run_is_an_error() -> None:
-    model = impostor("chapter-8")
+    model = impostor("turing-average-hard")
     run = verified(model, "0", max_steps=50)
     assert run.differs
     assert run.difference is not None
@@ -83,7 +83,7 @@ def test_a_wrong_token_is_found_and_without_verify_the_run_is_an_error() -> None
 
 
 class Liar:
-    """An execution that says one token wrongly."""
+    """An engine run with one wrong token."""
 
     def __init__(self, running: Running, at: int, lie: str) -> None:
         self._of, self._at, self._lie = running._now, at, lie
@@ -101,7 +101,7 @@ class Liar:
             yield told
 
 
-@pytest.mark.parametrize("theorem", ["chapter-8", "chapter-8-summary"])
+@pytest.mark.parametrize("theorem", ["turing-average-hard", "turing-average-hard-summary"])
 @pytest.mark.parametrize("at", [0, 7, 4_096, 20_001, 33_333])
 def test_a_lie_is_found_wherever_it_is(theorem: str, at: int, monkeypatch: pytest.MonkeyPatch) -> None:
     running = Running(model_of("binary-counter", theorem), "", engine="fast", max_steps=MANY, verify=True)
@@ -119,7 +119,7 @@ def test_the_tokens_before_a_resume_are_compared_as_well(tmp_path: Path) -> None
     sm.run(model, "", engine="fast", max_steps=5_000, checkpoint=file)
     run = sm.run(model, "", resume=file, max_steps=MANY, verify=True)
     assert (run.verified, run.differs) == (MANY + 1, False)
-    wrong, file = impostor("chapter-8"), tmp_path / "wrong"
+    wrong, file = impostor("turing-average-hard"), tmp_path / "wrong"
     sm.run(wrong, "0", engine="fast", max_steps=5_000, checkpoint=file, verify=True)
     again = sm.run(wrong, "0", resume=file, max_steps=MANY, verify=True)
     assert again.difference is not None
@@ -127,7 +127,7 @@ def test_the_tokens_before_a_resume_are_compared_as_well(tmp_path: Path) -> None
 
 
 def test_a_limit_that_hides_an_end_is_a_difference() -> None:
-    """The model has not stopped by then; the interpreter has."""
+    """The interpreter stops within the limit, the model does not."""
     model = sm.compile("palindrome")
     assert isinstance(model.codec, DecoderCodec)
     running = Running(model, "", max_steps=1, verify=True)

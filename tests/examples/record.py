@@ -1,6 +1,6 @@
-"""Run the notebooks of ``examples/`` and store what they print: ``python -m tests.examples.record [NAME …]``.
+"""Run the notebooks of ``examples/`` and store their output: ``python -m tests.examples.record [NAME …]``.
 
-Nothing is stored that differs from run to run: no times, no counts of executions, no versions of what ran them.
+Only deterministic data are stored: no times, execution counts or versions.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ METADATA = {
 }
 
 
-def executed(path: Path) -> Any:
-    """The notebook, as it is after every cell was run in a fresh kernel."""
+def execute(path: Path) -> Any:
+    """Run every cell of a notebook in a fresh kernel."""
     import nbformat
     from nbclient import NotebookClient
 
@@ -35,7 +35,7 @@ def executed(path: Path) -> Any:
 
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """A kernel inherits the environment: one core is enough, and nobody needs a progress bar for notebooks."""
+    """Set the environment that kernels inherit: one thread, and no warnings about progress bars."""
     given = dict(os.environ)
     os.environ.update(OMP_NUM_THREADS="1", PYTHONWARNINGS="ignore:IProgress not found")
     try:
@@ -45,8 +45,8 @@ def _quiet() -> Iterator[None]:
         os.environ.update(given)
 
 
-def said(notebook: Any) -> list[list[str]]:
-    """For each cell of code, what it printed and what its last line was worth."""
+def outputs(notebook: Any) -> list[list[str]]:
+    """Return for each code cell the printed text and the value of its last line."""
     return [[_text(output) for output in cell.outputs] for cell in notebook.cells if cell.cell_type == "code"]
 
 
@@ -57,10 +57,10 @@ def _text(output: Any) -> str:
 
 
 def record(path: Path) -> None:
-    """Store a notebook with what it prints."""
+    """Run a notebook and store it with its output."""
     import nbformat
 
-    notebook = executed(path)
+    notebook = execute(path)
     notebook.metadata = nbformat.from_dict(METADATA)
     for k, cell in enumerate(notebook.cells):
         cell.id, cell.metadata = f"cell-{k}", {}

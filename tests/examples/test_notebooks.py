@@ -1,4 +1,4 @@
-"""The notebooks of ``examples/`` print what is stored in them; ``python -m tests.examples.record`` stores it anew."""
+"""The notebooks of ``examples/`` print their stored output; ``python -m tests.examples.record`` re-records it."""
 
 from __future__ import annotations
 
@@ -7,20 +7,20 @@ from pathlib import Path
 
 import pytest
 
-from tests.examples.record import FOLDER, executed, said
+from tests.examples.record import FOLDER, execute, outputs
 
 nbformat = pytest.importorskip("nbformat")
 NOTEBOOKS = sorted(FOLDER.glob("*.ipynb"))
 
 
-@pytest.mark.filterwarnings("ignore::DeprecationWarning")  # of what runs kernels, not of ours
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")  # of the packages that run kernels
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
-def test_a_notebook_prints_what_is_stored_in_it(path: Path) -> None:
+def test_a_notebook_prints_its_stored_output(path: Path) -> None:
     stored = nbformat.read(path, as_version=4)
     if "import torch" in "".join(cell.source for cell in stored.cells) and not find_spec("torch"):
         pytest.skip("needs torch")
-    assert any(any(cell) for cell in said(stored))
-    assert said(executed(path)) == said(stored)
+    assert any(any(cell) for cell in outputs(stored))
+    assert outputs(execute(path)) == outputs(stored)
 
 
 def test_the_four_notebooks_are_there() -> None:

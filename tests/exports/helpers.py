@@ -21,7 +21,7 @@ STRANGER = Path(__file__).with_name("stranger.py")
 
 
 def ask(folder: Path, *jobs: Mapping[str, Any]) -> list[list[str]]:
-    """What a process without softmachine makes of the jobs."""
+    """Run the jobs in a process that cannot import softmachine, and return its output."""
     done = subprocess.run(
         [sys.executable, "-I", str(STRANGER), str(folder)],
         input=json.dumps(jobs),
@@ -39,20 +39,20 @@ def spelled(tokens: Iterable[str | None]) -> str:
 
 
 def runs(codec: StreamCodec, words: Sequence[Sequence[str]]) -> tuple[list[str], list[str]]:
-    """The texts to ask for words, and the texts that should come back."""
+    """The input texts of words, and the expected texts."""
     texts = [spelled(word) for word in words]
     wanted = [spelled([*codec.prompt(word).tokens, *codec.expected(word, 10**6)]) for word in words]
     return texts, wanted
 
 
 def answers(codec: Codec[Source], words: Sequence[Sequence[str]]) -> tuple[list[str], list[list[str | None]]]:
-    """The texts to ask an encoder for words, and the labels that should come back, None where nobody cares."""
+    """The input texts of words for an encoder, and the expected labels; None where the output is unconstrained."""
     return [spelled(word) for word in words], [list(codec.expected(word, 0)) for word in words]
 
 
-def agree(said: Sequence[str], wanted: Sequence[Sequence[str | None]]) -> bool:
-    """Whether labels are what they should be, wherever somebody cares."""
-    rows = [text.split() for text in said]
+def agree(emitted: Sequence[str], wanted: Sequence[Sequence[str | None]]) -> bool:
+    """Whether labels agree with the expected ones where the output is constrained."""
+    rows = [text.split() for text in emitted]
     return len(rows) == len(wanted) and all(
         len(row) == len(right) and all(b in (None, a) for a, b in zip(row, right, strict=True))
         for row, right in zip(rows, wanted, strict=True)
@@ -60,14 +60,14 @@ def agree(said: Sequence[str], wanted: Sequence[Sequence[str | None]]) -> bool:
 
 
 def codec_of(folder: Path) -> StreamCodec:
-    """How to talk to an exported machine."""
+    """The codec of an exported machine."""
     codec = any_codec_of(folder)
     assert isinstance(codec, StreamCodec)
     return codec
 
 
 def any_codec_of(folder: Path) -> Codec[Source]:
-    """How to talk to an exported model: by its map, which names the theorem and (of the zoo) the source."""
+    """The codec of an exported model, from its map, which names the theorem and the source (of the zoo)."""
     facts = json.loads((folder / "softmachine.json").read_text(encoding="utf-8"))
     theorem = theorem_named(facts["theorem"])
     assert theorem is not None
@@ -76,8 +76,8 @@ def any_codec_of(folder: Path) -> Codec[Source]:
     return theorem.codec_for(loaded, facts["positions"])
 
 
-def stock_model(source: str | Source, theorem: str, length: int, to: str = "gpt2") -> Model:
-    """What is written to a stock checkpoint: compiled, and with softmax."""
+def checkpoint_model(source: str | Source, theorem: str, length: int, to: str = "gpt2") -> Model:
+    """The model that is written to a Hugging Face checkpoint: compiled, with softmax."""
     loaded = sm.load(source) if isinstance(source, str) else source
     assert isinstance(loaded, Source)
     chosen = theorem_for(loaded, theorem)

@@ -1,4 +1,4 @@
-"""A plain numpy reading of lowered models and of GPT-2 and LLaMA tensors: an oracle that needs no torch."""
+"""Reference forward passes in numpy of lowered models and of GPT-2, BERT and LLaMA tensors, without torch."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def gelu_new(x: Any) -> Any:
 
 
 def gpt2_logits(placed: Placed, ids: Sequence[int]) -> Any:
-    """What the GPT-2 paper and its code compute, from the tensors alone."""
+    """The forward pass of GPT-2, from the tensors alone."""
     weights = {name.removeprefix("transformer."): tensor for name, tensor in placed.tensors.items()}
     config: Any = placed.config
     epsilon = config.get("layer_norm_epsilon", 1e-5)
@@ -65,7 +65,7 @@ def gpt2_logits(placed: Placed, ids: Sequence[int]) -> Any:
 
 
 def bert_logits(placed: Placed, ids: Sequence[int]) -> Any:
-    """What the BERT paper and its code compute, from the tensors alone."""
+    """The forward pass of BERT, from the tensors alone."""
     weights = {name.removeprefix("bert."): tensor for name, tensor in placed.tensors.items()}
     config: Any = placed.config
 
@@ -96,7 +96,7 @@ def bert_logits(placed: Placed, ids: Sequence[int]) -> Any:
 
 
 def llama_logits(placed: Placed, ids: Sequence[int]) -> Any:
-    """LLaMA without its rotations, which the configuration makes too small to matter."""
+    """The forward pass of LLaMA without rotary embeddings, whose angles the configuration makes negligible."""
     weights = {name.removeprefix("model."): tensor for name, tensor in placed.tensors.items()}
     config: Any = placed.config
 

@@ -1,4 +1,4 @@
-"""Somebody who has other people's software and nothing of ours: loads a folder, runs it, and prints what came out.
+"""A process with third-party software and without softmachine: loads a folder, runs it, and prints the output.
 
 Run as a process of its own: ``python stranger.py FOLDER < jobs.json``. A job is a list of texts and how to run them;
 with transformers they go through the model in one padded batch. Every answer is the text that was generated, marks
@@ -35,7 +35,7 @@ def with_transformers(folder: Path, jobs: list[dict[str, Any]]) -> list[list[str
     logging.disable_progress_bar()
     torch.set_num_threads(1)
     config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
-    # What the model card of a qwen2 says: AutoTokenizer would ignore the tokenizer in the folder.
+    # As in the model card of a qwen2: AutoTokenizer would ignore the tokenizer in the folder.
     loader = "PreTrainedTokenizerFast" if config["model_type"] == "qwen2" else "AutoTokenizer"
     tokenizer = getattr(transformers, loader).from_pretrained(folder)
     encoder = config["architectures"] == ["BertForTokenClassification"]
@@ -51,12 +51,12 @@ def with_transformers(folder: Path, jobs: list[dict[str, Any]]) -> list[list[str
         batch = tokenizer(job["texts"], return_tensors="pt", padding=True, return_token_type_ids=False)
         with torch.no_grad():
             if encoder:
-                said = model(**batch).logits.argmax(-1)
-                rows = [row[mask.bool()].tolist() for row, mask in zip(said, batch.attention_mask, strict=True)]
+                output = model(**batch).logits.argmax(-1)
+                rows = [row[mask.bool()].tolist() for row, mask in zip(output, batch.attention_mask, strict=True)]
                 answers.append([" ".join(config["id2label"][str(k)] for k in row) for row in rows])
             else:
-                said = model.generate(**batch, **job.get("generate", {}))
-                answers.append([tokenizer.decode(row[row != tokenizer.pad_token_id]) for row in said])
+                output = model.generate(**batch, **job.get("generate", {}))
+                answers.append([tokenizer.decode(row[row != tokenizer.pad_token_id]) for row in output])
     return answers
 
 
@@ -80,7 +80,7 @@ def as_the_card_says(folder: Path, jobs: list[dict[str, Any]]) -> list[list[str]
 
 
 class _Facts:
-    """What softmachine.json says, for software that has no tokenizer."""
+    """The facts of softmachine.json, for software that has no tokenizer."""
 
     def __init__(self, folder: Path) -> None:
         facts = json.loads((folder / "softmachine.json").read_text(encoding="utf-8"))
@@ -107,7 +107,7 @@ def with_onnxruntime(folder: Path, jobs: list[dict[str, Any]]) -> list[list[str]
     session = onnxruntime.InferenceSession(str(folder / "model.onnx"))
 
     def logits(rows: list[list[int]], *, left: bool) -> Any:
-        """Of a batch, padded on one side."""
+        """The logits of a batch, padded on one side."""
         widest = max(map(len, rows))
         batch, mask = np.zeros((len(rows), widest), dtype=np.int64), np.zeros((len(rows), widest), dtype=np.int64)
         for row, ids, there in zip(rows, batch, mask, strict=True):
@@ -119,8 +119,8 @@ def with_onnxruntime(folder: Path, jobs: list[dict[str, Any]]) -> list[list[str]
     for job in jobs:
         rows = [facts.ids(text) for text in job["texts"]]
         if facts.labels != facts.tokens:
-            said = logits(rows, left=False).argmax(-1)
-            kept = [out[: len(row)] for out, row in zip(said, rows, strict=True)]
+            output = logits(rows, left=False).argmax(-1)
+            kept = [out[: len(row)] for out, row in zip(output, rows, strict=True)]
             answers.append([" ".join(facts.labels[k] for k in out) for out in kept])
             continue
         going = rows
@@ -146,13 +146,15 @@ def with_llama_cpp(folder: Path, jobs: list[dict[str, Any]]) -> list[list[str]]:
     server = xllamacpp.Server(settings)
     answers = []
     for job in jobs:
-        said = []
+        output = []
         for text in job["texts"]:
             ids = facts.ids(text)
             asked = {"prompt": ids, "temperature": 0, "n_predict": facts.positions - len(ids), "return_tokens": True}
             answer = server.handle_completions(asked)
-            said.append(f"{facts.text(ids)} | {answer['choices'][0]['text']} | {answer['choices'][0]['finish_reason']}")
-        answers.append(said)
+            output.append(
+                f"{facts.text(ids)} | {answer['choices'][0]['text']} | {answer['choices'][0]['finish_reason']}"
+            )
+        answers.append(output)
     return answers
 
 

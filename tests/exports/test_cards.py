@@ -1,4 +1,4 @@
-"""Model cards: what they tell somebody who has the folder and nothing of ours."""
+"""Model cards: their code runs without softmachine, and prints what they promise."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from softmachine.languages.circuit import Circuit
 from softmachine.languages.source import Source
 from softmachine.languages.srasp import parse
 from softmachine.theorems.codec import AnsweringCodec
-from tests.exports.helpers import any_codec_of, ask, spelled, stock_model
+from tests.exports.helpers import any_codec_of, ask, checkpoint_model, spelled
 from tests.sources.formulas import words as all_words
 
 TORCH = importlib.util.find_spec("torch") is not None and importlib.util.find_spec("transformers") is not None
@@ -31,46 +31,46 @@ needs_onnx = pytest.mark.skipif(not ONNX, reason="onnx or onnxruntime is missing
 FORMATS = [pytest.param("bert", marks=needs_torch), pytest.param("onnx", marks=needs_onnx)]
 SLOW_WITH_TORCH = [pytest.param("bert", marks=[needs_torch, pytest.mark.slow]), FORMATS[1]]
 ENCODERS = [
-    ("full-adder", "circuit-binary", None),
-    ("and-or", "circuit-unit", None),
-    ("comparator-4", "circuit-unit", None),
+    ("full-adder", "circuit-and-or-not", None),
+    ("and-or", "circuit-threshold", None),
+    ("comparator-4", "circuit-threshold", None),
     ("and-or", "circuit-evaluator", 256),
     ("response-formula", "temporal-encoder", 12),
     ("dyck-1-program", "srasp", 12),
     ("reverse-program", "srasp", 12),
     ("in-order-crasp", "crasp", 12),
     ("one-way-streets", "connectivity", None),
-    ("parity", "configuration-graph", 3),
+    ("parity", "turing-configuration-graph", 3),
 ]
 
 
 def compiled(name: str, construction: str, length: int | None) -> Model:
-    return stock_model(name, construction, length or 600, "onnx")
+    return checkpoint_model(name, construction, length or 600, "onnx")
 
 
 def printed_by_the_card(folder: Path, words: Sequence[Sequence[str] | None]) -> list[str]:
-    """What the code of the card prints for each word, in a process without softmachine."""
+    """The output of the card's code for each word, in a process without softmachine."""
     texts = [None if word is None else spelled(word) for word in words]
-    (said,) = ask(folder, {"texts": texts, "as the card says": True})
-    return said
+    (output,) = ask(folder, {"texts": texts, "as the card says": True})
+    return output
 
 
 def promised(folder: Path) -> str:
-    """What the card says that its code prints."""
+    """The output that the card gives for its code."""
     card = (folder / "README.md").read_text(encoding="utf-8")
     block = re.findall(r"^```python\n(.*?)^```", card, re.MULTILINE | re.DOTALL)[0]
     return "".join(f"{line}\n" for line in re.findall("^# (.*)$", block, re.MULTILINE))
 
 
 def words_of(codec: AnsweringCodec[Source]) -> Iterator[tuple[str, ...]]:
-    """Some inputs: all short ones, or all of the width that inputs have."""
+    """Some inputs: all short ones, or all of the fixed length."""
     width = codec.input_length
     return all_words(codec.alphabet, 3) if width is None else product(codec.alphabet, repeat=width)
 
 
 @pytest.mark.parametrize(("name", "construction", "length"), ENCODERS)
 def test_an_interface_tells_what_the_codec_reads(name: str, construction: str, length: int | None) -> None:
-    """The verdict, and the outputs of a circuit, are where the interface says, whatever the model should say."""
+    """The verdict and the outputs of a circuit are at the positions of the interface, for arbitrary answers."""
     source = sm.load(name)
     assert isinstance(source, Source)
     codec = sm.compile(source, construction, length=length).codec
@@ -80,33 +80,33 @@ def test_an_interface_tells_what_the_codec_reads(name: str, construction: str, l
     for word in words_of(codec):
         prompt = codec.prompt(word).tokens
         assert set(interface.symbols) >= set(prompt[: len(interface.inputs)])
-        said = [chooser.choice(("true", "false")) for _ in prompt]
-        outcome = codec.outcome(word, said)
+        output = [chooser.choice(("true", "false")) for _ in prompt]
+        outcome = codec.outcome(word, output)
         if interface.verdict is not None and word:
-            assert outcome.accepted == (said[interface.verdict] == "true")
+            assert outcome.accepted == (output[interface.verdict] == "true")
             accepted.add(outcome.accepted)
         if construction.startswith("circuit"):
-            bits = ["1" if said[position] == "true" else "0" for _, position in interface.outputs]
+            bits = ["1" if output[position] == "true" else "0" for _, position in interface.outputs]
             assert outcome.output == "".join(bits)
         if construction == "connectivity":
             position = dict(interface.outputs)[f"path {word[0]} → {word[1]}"]
-            assert outcome.accepted == (said[position] == "true")
+            assert outcome.accepted == (output[position] == "true")
     assert accepted == (set() if interface.verdict is None else {True, False})
 
 
 def test_an_input_of_a_graph_is_its_matrix() -> None:
-    """So that the model, which knows only how many vertices there are, can be asked about other graphs."""
-    dialogue = dialogue_of(compiled("koenigsberg", "connectivity", None), [("altstadt", "lomse")], 600)
-    assert (dialogue.prefix, dialogue.suffix, dialogue.only) == ((), ("□",) * 64, 16)
-    assert "".join(dialogue.symbols(dialogue.samples[0].prompt)) == "0110101111010110"
+    """The model depends only on the number of vertices, so it also answers for other graphs."""
+    prompt_format = dialogue_of(compiled("koenigsberg", "connectivity", None), [("altstadt", "lomse")], 600)
+    assert (prompt_format.prefix, prompt_format.suffix, prompt_format.only) == ((), ("□",) * 64, 16)
+    assert "".join(prompt_format.symbols(prompt_format.samples[0].prompt)) == "0110101111010110"
 
 
 def test_symbols_that_python_and_markdown_read_otherwise_are_quoted() -> None:
     program = parse("alphabet '\"' '`' '|' '\\\\'\nsame(i) = in(i)\noutput same\n", name="odd")
-    model = stock_model(program, "srasp", 6, "onnx")
-    dialogue = dialogue_of(model, [('"', "`", "|", "\\")], 6)
+    model = checkpoint_model(program, "srasp", 6, "onnx")
+    prompt_format = dialogue_of(model, [('"', "`", "|", "\\")], 6)
     manual = Manual("test", "a test", "{word}\n{prints}\n", generates=False, adds="The test adds")
-    code, *_, about, _, answers, _ = usage(manual, lower(model, 6, ahead=True), dialogue, 6).split("\n")
+    code, *_, about, _, answers, _ = usage(manual, lower(model, 6, ahead=True), prompt_format, 6).split("\n")
     assert ast.literal_eval(code) == '" ` | \\'
     assert (
         'The input consists of the symbols `"`, `` ` ``, `|` and `\\`. The test adds `<s>` before the input.' in about
@@ -116,7 +116,7 @@ def test_symbols_that_python_and_markdown_read_otherwise_are_quoted() -> None:
 
 def test_an_output_may_be_an_input_and_be_listed_twice() -> None:
     both = Circuit(name="both", inputs=("a|b",), gates=(), outputs=("a|b", "a|b"))
-    model = stock_model(both, "circuit-unit", 8, "onnx")
+    model = checkpoint_model(both, "circuit-threshold", 8, "onnx")
     manual = Manual("test", "a test", "{prints}\n", generates=False, adds="")
     text = usage(manual, lower(model, 8, ahead=True), dialogue_of(model, [("1",)], 8), 1)
     assert "# a|b true\n# a|b true\n" in text
@@ -131,8 +131,8 @@ def test_the_code_of_a_circuits_card_adds(to: str, tmp_path: Path) -> None:
     for word in words:
         carry, total = divmod(sum(map(int, word)), 2)
         wanted.append(f"carry_out {str(bool(carry)).lower()}\nsum {str(bool(total)).lower()}\n")
-    first, *said = printed_by_the_card(tmp_path / "model", [None, *words])
-    assert said == wanted
+    first, *output = printed_by_the_card(tmp_path / "model", [None, *words])
+    assert output == wanted
     assert first == promised(tmp_path / "model")
 
 
@@ -151,8 +151,8 @@ def test_the_code_of_a_graphs_card_finds_paths_in_other_graphs(to: str, tmp_path
             "".join(f"path {names[one]} → {names[other]} {str(reached[one][other]).lower()}\n" for one, other in pairs)
         )
     assert len(set(wanted)) > 9
-    first, *said = printed_by_the_card(tmp_path / "model", [None, *([*map(str, matrix)] for matrix in matrices)])
-    assert said == wanted
+    first, *output = printed_by_the_card(tmp_path / "model", [None, *([*map(str, matrix)] for matrix in matrices)])
+    assert output == wanted
     assert first == promised(tmp_path / "model")
 
 
@@ -162,14 +162,14 @@ def test_the_code_of_a_card_prints_answers_and_verdict(name: str, to: str, tmp_p
     sm.export(name, tmp_path / "model", to=to, context=8)
     codec = any_codec_of(tmp_path / "model")
     words = [word for word in all_words(codec.alphabet, 3 if to == "bert" else 2) if word]
-    first, *said = printed_by_the_card(tmp_path / "model", [None, *words])
-    for word, printed in zip(words, said, strict=True):
+    first, *output = printed_by_the_card(tmp_path / "model", [None, *words])
+    for word, printed in zip(words, output, strict=True):
         answers, verdict = printed.splitlines()
         expected = list(codec.expected(word, 0))
         assert len(answers.split()) == len(expected)
         assert all(right in (None, answer) for answer, right in zip(answers.split(), expected, strict=True))
         assert verdict == codec.read(word, [answer or "" for answer in expected]).verdict
-    assert {printed.split()[-1] for printed in said} == {"accept", "reject"}
+    assert {printed.split()[-1] for printed in output} == {"accept", "reject"}
     shown = re.escape(promised(tmp_path / "model")).replace("·", r"\S+")
     assert re.fullmatch(shown, first)
 

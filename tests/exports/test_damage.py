@@ -1,4 +1,4 @@
-"""Damaged folders: whatever happens to a file, the model is refused by the file's name, or is the one that was saved.
+"""Damaged folders: for any change of a file, loading raises an error that names the file, or returns the saved model.
 
 A damage changes what was written and leaves the digests alone. Whoever makes the digests fit as well has written
 another model: then there is one clear error, or the answers of what was loaded, and nothing else.
@@ -29,7 +29,7 @@ from tests.models import model_of
 FILES = Path(__file__).parents[1] / "command_output" / "files"
 SOURCES = {
     "turing": (str(FILES / "flip.yaml"), None),
-    "ternary": (str(FILES / "tiny.yaml"), "ternary"),
+    "turing-ternary": (str(FILES / "tiny.yaml"), "turing-ternary"),
     "temporal": ("Q_a since Q_b", None),
     "srasp": (str(FILES / "bigram.srasp"), None),
     "crasp": (str(FILES / "most.crasp"), None),
@@ -58,7 +58,7 @@ def saved(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[Files, Mo
 
 
 def places(item: Any, way: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
-    """The ways to everything in an object of JSON."""
+    """The paths to all values of a JSON object."""
     for key in item if isinstance(item, dict) else range(len(item)) if isinstance(item, list) else ():
         yield (*way, key)
         yield from places(item[key], (*way, key))
@@ -86,7 +86,7 @@ def removed_entry(files: Files, chooser: random.Random) -> Files:
 
 
 def doubled_entry(files: Files, chooser: random.Random) -> Files:
-    """What stands for itself and for something else: a list grows, an object says a name twice."""
+    """Replacements of a JSON value that contain it: a longer list, an object with a duplicate key."""
     text = files[MARK].decode()
     *_, name = chooser.choice([way for way in places(json.loads(text)) if isinstance(way[-1], str)])
     before, after = text.split(f'"{name}":', 1)
@@ -163,7 +163,7 @@ def put(folder: Path, files: Files) -> Path:
 
 
 def loaded(folder: Path) -> Model | None:
-    """What is loaded; None if it is refused by a message that names a file of the folder."""
+    """The loaded model; None if loading raises an error that names a file of the folder."""
     try:
         return native.load(folder)
     except SourceError as error:
@@ -173,7 +173,7 @@ def loaded(folder: Path) -> Model | None:
 
 
 def sweep(saved: dict[str, tuple[Files, Model]], folder: Path, count: int, seed: int) -> int:
-    """Damage every model so many times; how many damages were refused."""
+    """Damage every model ``count`` times; return the number of errors."""
     refused, chooser = 0, random.Random(seed)
     for name, (files, right) in saved.items():
         others = [item for other, (item, _) in saved.items() if other != name]
@@ -203,7 +203,7 @@ def test_no_damaged_model_answers_otherwise_however_often_it_is_tried(
 def test_every_entry_of_a_saved_model_is_verified(
     saved: dict[str, tuple[Files, Model]], tmp_path: Path, name: str
 ) -> None:
-    """Whatever entry is another, no model is loaded, and the file is named."""
+    """If any entry differs, loading raises an error that names the file."""
     files, _ = saved[name]
     data = json.loads(files[MARK])
     ways = list(places(data))
@@ -214,11 +214,11 @@ def test_every_entry_of_a_saved_model_is_verified(
         assert loaded(put(tmp_path / "model", files | {MARK: json.dumps(changed).encode()})) is None, way
 
 
-# Digests that were made to fit
+# Recomputed digests
 
 
 def signed(files: Files) -> Files:
-    """The files with digests that fit, where there is an object that can have them."""
+    """The files with recomputed digests, if the manifest is an object."""
     try:
         data = json.loads(files[MARK])
         data["digests"] = {WEIGHTS: hashlib.sha256(files[WEIGHTS]).hexdigest(), MARK: digest(data)}
@@ -236,7 +236,7 @@ def word_for(model: Model) -> tuple[str, ...]:
 
 
 def edited(saved: dict[str, tuple[Files, Model]], folder: Path, count: int, seed: int) -> tuple[int, int]:
-    """Edit every model so many times, and let what is loaded run; how many were refused, how many ran."""
+    """Edit every model ``count`` times and run those that load; return the numbers of errors and of runs."""
     refused = ran = 0
     chooser = random.Random(seed)
     for files, right in saved.values():

@@ -1,4 +1,4 @@
-"""What is written, and what is not: folders, refusals, the command line. What needs torch is skipped without it."""
+"""Writing of folders, refusals, and the command line. Tests that need torch are skipped without it."""
 
 from __future__ import annotations
 
@@ -152,7 +152,7 @@ def test_a_link_to_a_folder_stays_a_link(tmp_path: Path, exists: bool) -> None:
 
 
 def sealed(folder: Path, files: dict[str, str]) -> Path:
-    """A folder of ours with digests."""
+    """A folder written by softmachine, with digests."""
     filled(folder, files)
     seal(folder, {"format": "softmachine-map", "version": 2})
     return folder
@@ -245,7 +245,7 @@ def test_a_folder_that_may_only_be_read_is_one_clear_message(tmp_path: Path) -> 
 
 
 def replace_until_killed(model: Model, folder: Path, moves: int) -> NoReturn:
-    """Replace a model, and end the process just before so many files have been moved; with status 0 at the end."""
+    """Replace a model, and kill the process after ``moves`` moves of files; status 0 if it finishes."""
     original, left = Path.replace, moves
 
     def counted(self: Path, target: Path) -> Path:
@@ -266,7 +266,7 @@ def replace_until_killed(model: Model, folder: Path, moves: int) -> NoReturn:
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="processes are killed by forking")
 @pytest.mark.parametrize("moves", range(1, 6))
 def test_a_process_that_is_killed_leaves_no_half_of_a_model(tmp_path: Path, moves: int) -> None:
-    """Killed before each move: what is there afterwards is the old model or the new one, and other files stay."""
+    """Killed before each move: the folder holds the old or the new model afterwards, and other files stay."""
     one, other = model_of("Q_a"), model_of("Q_a since Q_b")
     sm.save(one, tmp_path / "model")
     filled(tmp_path / "model", THEIRS)
@@ -312,12 +312,12 @@ def test_without_torch_the_message_says_what_to_install(tmp_path: Path, monkeypa
 
 @needs_torch
 def test_a_format_that_does_not_hold_is_refused_with_the_step_and_the_remedy(cli: Cli, tmp_path: Path) -> None:  # noqa: F811
-    wanted = ("--dtype", "bfloat16", "--theorem", "address-bits", "--context", 64)
+    wanted = ("--dtype", "bfloat16", "--theorem", "turing-binary-address", "--context", 64)
     called = cli("export", "palindrome", *wanted, "-o", tmp_path / "model")
     assert called.status == 2
     assert "gives a wrong output: in bfloat16, on 'ab" in called.err
     assert "token 16 should be" in called.err
-    assert "the theorem residues is designed for bfloat16" in called.err
+    assert "the theorem turing-residue-address is designed for bfloat16" in called.err
     assert list(tmp_path.iterdir()) == []
 
 
@@ -370,7 +370,7 @@ def test_mistakes_are_one_clear_message(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(StockFormat, "require_libraries", lambda _: None)  # what else is wrong is said without torch
+    monkeypatch.setattr(StockFormat, "require_libraries", lambda _: None)  # other errors are raised without torch
     for arguments, message in (
         (["palindrome", "--to", "gpt3"], "unknown format 'gpt3'"),
         (["reverse-program"], "is an encoder: head"),
@@ -428,17 +428,17 @@ def test_transformer_lens_shows_head_symbol_and_state_in_the_residual_stream(tmp
     facts = json.loads((tmp_path / "model" / "softmachine.json").read_text(encoding="utf-8"))
     codec = codec_of(tmp_path / "model")
     ids = {entry["token"]: entry["id"] for entry in facts["vocabulary"]}
-    prompt, said = codec.prompt("abba").tokens, list(codec.expected("abba", 99))
+    prompt, output = codec.prompt("abba").tokens, list(codec.expected("abba", 99))
 
     lens = TransformerBridge.boot_transformers(str(tmp_path / "model"), device="cpu")
-    stream = lens.run_with_cache(torch.tensor([[ids[token] for token in [*prompt, *said]]]))[1][
+    stream = lens.run_with_cache(torch.tensor([[ids[token] for token in [*prompt, *output]]]))[1][
         "blocks.2.hook_resid_post"
     ]
     where = {c["name"]: c for c in facts["coordinates"]}
     value = {name: (stream[0, :, c["index"]] / c["scale"]).round().int() for name, c in where.items()}
 
     now = Configuration.initial(codec.machine, "abba")
-    for i, token in enumerate(["<run>", *said[:-1]], len(prompt) - 1):
+    for i, token in enumerate(["<run>", *output[:-1]], len(prompt) - 1):
         if token != "<run>":
             action = codec.meanings[token]
             assert isinstance(action, Action)

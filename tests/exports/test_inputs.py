@@ -1,4 +1,4 @@
-"""What exported models do with text that is unspaced, unknown or too long, and which inputs they are verified on."""
+"""Exported models on text that is unspaced, unknown or too long, and the choice of inputs to verify them on."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from softmachine.languages.source import Source
 from softmachine.languages.srasp import parse
 from softmachine.support.errors import UsageError
 from softmachine.theorems.codec import DecoderCodec
-from tests.exports.helpers import ask, stock_model
+from tests.exports.helpers import ask, checkpoint_model
 
 TORCH = importlib.util.find_spec("torch") is not None and importlib.util.find_spec("transformers") is not None
 ONNX = importlib.util.find_spec("onnx") is not None and importlib.util.find_spec("onnxruntime") is not None
@@ -66,17 +66,17 @@ def test_the_code_of_an_encoders_card_reads_unspaced_text_and_refuses_unknown_te
 
 @needs_torch
 def test_a_tokenizer_that_loses_the_unknown_token_is_noticed(tmp_path: Path) -> None:
-    model = stock_model("increment", "address-bits", 16)
-    placed, dialogue = gpt2(lower(model, 16), "float32"), dialogue_of(model, [("1", "0")], 16)
+    model = checkpoint_model("increment", "turing-binary-address", 16)
+    placed, prompt_format = gpt2(lower(model, 16), "float32"), dialogue_of(model, [("1", "0")], 16)
     (tmp_path / "config.json").write_text('{"model_type": "gpt2"}', encoding="utf-8")
-    _save_tokenizer(placed.model, tmp_path, dialogue)
-    _require_tokenizer(placed, tmp_path, dialogue)
+    _save_tokenizer(placed.model, tmp_path, prompt_format)
+    _require_tokenizer(placed, tmp_path, prompt_format)
     file = tmp_path / "tokenizer.json"
     data = json.loads(file.read_text(encoding="utf-8"))
     data["model"]["unk_token"] = "0"
     file.write_text(json.dumps(data), encoding="utf-8")
     with pytest.raises(UsageError, match="encodes '!' incorrectly"):
-        _require_tokenizer(placed, tmp_path, dialogue)
+        _require_tokenizer(placed, tmp_path, prompt_format)
 
 
 @needs_gguf
@@ -104,20 +104,20 @@ def test_symbols_of_one_character_need_no_spaces_unless_another_token_is_spelled
     alphabet: str, letters: str
 ) -> None:
     program = parse(f"alphabet {alphabet}\nsame(i) = in(i) = in(i)\noutput same\n", name="letters")
-    model = stock_model(program, "srasp", 6, "onnx")
-    dialogue = dialogue_of(model, [model.codec.alphabet], 8)
-    assert dialogue.letters(lower(model, 6).spelled) == letters
+    model = checkpoint_model(program, "srasp", 6, "onnx")
+    prompt_format = dialogue_of(model, [model.codec.alphabet], 8)
+    assert prompt_format.letters(lower(model, 6).spelled) == letters
 
 
 @pytest.mark.parametrize(("name", "length"), [("palindrome", 64), ("equality", 96), ("dyck-2", 64)])
 def test_a_decoder_is_verified_on_long_runs_of_either_verdict_and_on_one_near_the_last_position(
     name: str, length: int
 ) -> None:
-    model = stock_model(name, "address-bits", length)
+    model = checkpoint_model(name, "turing-binary-address", length)
     codec = model.codec
     assert isinstance(codec, DecoderCodec)
-    dialogue = dialogue_of(model, _words(model, length), length)
-    longer = [sample for sample in dialogue.samples if sample.ends and len(sample.expected) > 10]
+    prompt_format = dialogue_of(model, _words(model, length), length)
+    longer = [sample for sample in prompt_format.samples if sample.ends and len(sample.expected) > 10]
     accepted = [sample for sample in longer if sample.expected[-1] == "ACC"]
     assert len(accepted) >= 4
     assert len(longer) - len(accepted) >= 4
@@ -142,7 +142,7 @@ def test_an_encoder_is_verified_on_as_many_accepted_as_rejected_words_of_every_l
 
 
 def test_a_source_without_verdicts_is_verified_on_random_words() -> None:
-    model = stock_model("increment", "address-bits", 32)
+    model = checkpoint_model("increment", "turing-binary-address", 32)
     longest, sampled = _sample(model.codec, 32)
     assert len(longest) == 1
     assert len(sampled) == SAMPLED
@@ -150,7 +150,7 @@ def test_a_source_without_verdicts_is_verified_on_random_words() -> None:
 
 def test_a_search_for_words_ends_when_its_budget_is_spent(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(exporting, "MOST_SAMPLED", 200)
-    _, sampled = _sample(stock_model("equality", "address-bits", 64).codec, 64)
+    _, sampled = _sample(checkpoint_model("equality", "turing-binary-address", 64).codec, 64)
     assert len(sampled) < SAMPLED
 
 
@@ -165,5 +165,5 @@ def test_a_search_for_words_ends_when_its_budget_is_spent(monkeypatch: pytest.Mo
     ],
 )
 def test_the_hint_names_a_format_that_is_wider_and_that_there_is(to: str, dtype: str, hint: str) -> None:
-    model = stock_model("parity-counter", "counter", 16)
+    model = checkpoint_model("parity-counter", "counter", 16)
     assert _remedy(model, stock_format(to), dtype) == hint

@@ -1,4 +1,4 @@
-"""What model cards say of the inside: sizes, idle heads, and code that reads and writes as our engine would."""
+"""Interpretability section of model cards: sizes, idle heads, and code that patches activations like our engine."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from softmachine.exports.gpt2 import gpt2
 from softmachine.exports.inside import inside, sizes
 from softmachine.exports.lower import lower
 from softmachine.exports.patches import attention, streams, telling_patch
-from tests.exports.helpers import stock_model
+from tests.exports.helpers import checkpoint_model
 from tests.exports.plain import lowered_logits
 
 TORCH = importlib.util.find_spec("torch") is not None and importlib.util.find_spec("transformers") is not None
@@ -52,7 +52,7 @@ print(json.dumps({{
 
 @dataclass
 class Found:
-    """What the code of a card printed, what it promised, and what its functions found."""
+    """The output of a card's code, the output that the card gives, and the results of its functions."""
 
     card: str
     printed: list[str]
@@ -62,7 +62,7 @@ class Found:
 
 
 def as_the_card_says(folder: Path, patch: tuple[int, int, Mapping[str, float]]) -> Found:
-    """Run all Python of a card, and then read and write by its own functions, in a process without softmachine."""
+    """Run all Python code of a card, then read and write with its functions, in a process without softmachine."""
     card = (folder / "README.md").read_text(encoding="utf-8")
     blocks = re.findall(r"^```python\n(.*?)^```", card, re.MULTILINE | re.DOTALL)
     code = "\n".join([*blocks, NAMED.format(patch=json.dumps(patch))])
@@ -77,7 +77,7 @@ def as_the_card_says(folder: Path, patch: tuple[int, int, Mapping[str, float]]) 
 
 
 class Patched(Pass):
-    """A pass of our own engine that writes values to coordinates before a layer, at one position."""
+    """A pass of the dense engine that writes values to coordinates before a layer, at one position."""
 
     def __init__(self, engine: DenseEngine, layer: int, position: int, values: Mapping[str, float]) -> None:
         super().__init__(engine, 1, None)
@@ -95,7 +95,7 @@ class Patched(Pass):
 
 
 def engine_finds(model: Model, tokens: list[str], layer: int, position: int, values: Mapping[str, float]) -> Any:
-    """The streams before layers and in the end, and the logits, of our dense engine with values written there."""
+    """The residual streams before each layer and after the last, and the logits, of the dense engine with a patch."""
     engine = DenseEngine(model.weights, "float64")
     run = Patched(engine, layer, position, values)
     last = run.extend([tokens])
@@ -103,7 +103,7 @@ def engine_finds(model: Model, tokens: list[str], layer: int, position: int, val
 
 
 def example(card: str) -> tuple[int, int, dict[str, float]]:
-    """The patch of a card's own example."""
+    """The patch of a card's example."""
     shown = re.search(r"^print\(answer\(run\((\d+), (-?\d+), (.*)\), -?\d+\)\)$", card, re.MULTILINE)
     assert shown is not None
     layer, position, values = shown.groups()
@@ -111,7 +111,7 @@ def example(card: str) -> tuple[int, int, dict[str, float]]:
 
 
 def require_sizes(folder: Path, found: Found) -> None:
-    """The sizes of the card are those of the configuration, and its idle heads look at all positions alike."""
+    """The sizes of the card are those of the configuration, and its idle heads attend uniformly."""
     config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
     layers, heads, width = (config[key] for key in ("n_layer", "n_head", "n_embd"))
     assert f"{layers} layers, {heads} heads per layer, width {width}," in found.card
@@ -130,16 +130,16 @@ def require_sizes(folder: Path, found: Found) -> None:
 @pytest.mark.parametrize(
     ("to", "theorem"),
     [
-        ("gpt2", "address-bits"),
-        pytest.param("llama", "residues-without-positions", marks=pytest.mark.slow),
-        pytest.param("gpt2-default", "address-bits", marks=pytest.mark.slow),
+        ("gpt2", "turing-binary-address"),
+        pytest.param("llama", "turing-residue-address-no-positions", marks=pytest.mark.slow),
+        pytest.param("gpt2-default", "turing-binary-address", marks=pytest.mark.slow),
     ],
 )
 def test_a_card_teaches_to_read_and_write_what_our_engine_has(to: str, theorem: str, tmp_path: Path) -> None:
     folder = tmp_path / "model"
     sm.export("increment", folder, to=to, context=24)
-    model = stock_model("increment", theorem, 24, to)
-    # Values that are none of the model's own, so that half a write would show: between layers, and in the middle.
+    model = checkpoint_model("increment", theorem, 24, to)
+    # Values that the model does not compute itself, which would reveal half a write: before and between layers.
     patch = (1, 5, {"state[right]": 0.25, "state[done]": 0.75})
     found = as_the_card_says(folder, patch)
     seen, vocabulary = found.seen, [entry["token"] for entry in found.facts["vocabulary"]]
@@ -180,24 +180,24 @@ def test_the_attention_maps_of_a_card_are_those_of_its_heads(tmp_path: Path) -> 
     folder = tmp_path / "model"
     sm.export("dyck-1-program", folder, to="bert", context=12)
     found = as_the_card_says(folder, (0, 0, {}))
-    said = "\n".join(found.printed[: len(found.promised)])
-    assert re.fullmatch(re.escape("\n".join(found.promised)).replace("·", r"\S+"), said)
+    emitted = "\n".join(found.printed[: len(found.promised)])
+    assert re.fullmatch(re.escape("\n".join(found.promised)).replace("·", r"\S+"), emitted)
     assert len(found.promised) == 5
-    model = lower(stock_model("dyck-1-program", "srasp", 12, "bert"), 12, ahead=True)
+    model = lower(checkpoint_model("dyck-1-program", "srasp", 12, "bert"), 12, ahead=True)
     for layer, stream, maps in zip(model.layers, streams(model, found.seen["ids"]), found.seen["maps"], strict=False):
         for head, theirs in zip(layer.heads, maps, strict=True):
             assert np.allclose(attention(head, stream, causal=False), theirs, atol=1e-4)
 
 
 def test_the_plain_reading_of_a_card_is_that_of_the_oracle() -> None:
-    model = lower(stock_model("increment", "address-bits", 24), 24)
+    model = lower(checkpoint_model("increment", "turing-binary-address", 24), 24)
     ids = [model.index[token] for token in ("<bos>", "1", "0", "1", "<run>")]
     *_, last = streams(model, ids)
     assert np.array_equal(model.unembedding.of(last), lowered_logits(model, ids))
 
 
 def test_a_telling_patch_changes_the_answer() -> None:
-    model = lower(stock_model("increment", "address-bits", 24), 24)
+    model = lower(checkpoint_model("increment", "turing-binary-address", 24), 24)
     ids = [model.index[token] for token in ("<bos>", "1", "0", "1", "<run>")]
     patch = telling_patch(model, ids, -1)
     assert patch is not None
@@ -207,7 +207,7 @@ def test_a_telling_patch_changes_the_answer() -> None:
 
 def test_a_card_of_a_wide_model_is_short() -> None:
     """A counter machine of a Turing machine has hundreds of signals with long names."""
-    compiled = stock_model("palindrome", "turing-counter", 24)
+    compiled = checkpoint_model("palindrome", "turing-counter", 24)
     placed = gpt2(lower(compiled, 24), "float32")
     text = inside(placed, "", dialogue_of(compiled, [("a",)], 24))
     assert sizes(placed) == f"5 layers, {placed.heads} heads per layer, width {placed.config['n_embd']:,}"

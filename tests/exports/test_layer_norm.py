@@ -1,4 +1,4 @@
-"""Layer norm and heads that take one key in stock checkpoints: signs go, roots are refused with the reason."""
+"""Layer norm and unique-hard heads in Hugging Face checkpoints: signs are exported, square roots are refused."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ SIGNS = [
     ("2*#<[Q_a] >= #<[Q_b] + 1", "temporal-layer-norm", "llama"),
     ("once (#<[Q_a] > 2 and Q_b)", "temporal-layer-norm", "gpt2"),
     ("#>[Q_a] > 2 and Q_b", "temporal-layer-norm", "bert"),
-    ("prev (Q_a and not Q_b)", "unique-hard", "gpt2"),
-    ("last and (Q_a or Q_b)", "unique-hard", "bert"),
+    ("prev (Q_a and not Q_b)", "temporal-unique-hard", "gpt2"),
+    ("last and (Q_a or Q_b)", "temporal-unique-hard", "bert"),
 ]
 
 

@@ -1,4 +1,4 @@
-"""Saved models: what is loaded is what was saved, nothing is overwritten or left behind, damage is a source error."""
+"""Saved models: loading returns the saved model, nothing is overwritten or left behind, damage is a SourceError."""
 
 from __future__ import annotations
 
@@ -186,7 +186,7 @@ def test_with_force_only_saved_models_and_empty_folders_are_replaced(tmp_path: P
 
 
 def failing(monkeypatch: pytest.MonkeyPatch, after: int) -> None:
-    """Let the disk be full after so many files were flushed to it; folders count as well."""
+    """Simulate a full disk after ``after`` files have been flushed; folders count as well."""
     original, calls = os.fsync, 0
 
     def wrapped(handle: int) -> None:
@@ -215,7 +215,7 @@ def test_a_full_disk_leaves_what_was_there(
 
 
 def test_a_model_that_cannot_be_replaced_stays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The old model is out of the way already when the new one cannot be put there."""
+    """The old model is already moved away when moving the new one fails."""
     native.save(model(1), tmp_path / "model")
     before = everything(tmp_path)
     original, calls = Path.replace, []
@@ -281,7 +281,7 @@ Tensors = dict[str, NDArray[Any]]
 
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A saved model with everything in it."""
+    """A saved model that uses every part of the format."""
     seed = next(
         seed
         for seed in range(1000)
@@ -298,7 +298,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def sign(data: Any, folder: Path) -> None:
-    """Write data that may be anything, with the digests that they would have had."""
+    """Write arbitrary data, with matching digests."""
     if isinstance(data, dict) and isinstance(data.get("digests"), dict):
         facts = {key: value for key, value in data.items() if key != "digests"}
         found = {WEIGHTS: hashlib.sha256((folder / WEIGHTS).read_bytes()).hexdigest(), MARK: digest(facts)}
@@ -309,7 +309,7 @@ def sign(data: Any, folder: Path) -> None:
 def damaged(
     whole: Path, folder: Path, names: Callable[[Data], object] | None, tensors: Callable[[Tensors], object] | None
 ) -> Path:
-    """A copy of a saved model with changes, and with digests that do not tell."""
+    """A copy of a saved model with changes and matching digests."""
     data: Data = json.loads((whole / MARK).read_text(encoding="utf-8"))
     arrays: Tensors = {name: array.copy() for name, array in load_file(whole / WEIGHTS).items()}
     if names:
@@ -373,7 +373,7 @@ VECTOR = {"title": "t", "component": 0, "bits": 1, "addresses": [1]}
         put("weights.features", 3),
         put("theorem", "unknown"),
         put("theorem", ["temporal"]),
-        put("theorem", "chapter-8"),
+        put("theorem", "turing-average-hard"),
         put("context", -1),
         put("context", "x"),
         put("context", True),
@@ -419,7 +419,7 @@ def test_damaged_names_are_a_source_error(whole: Path, tmp_path: Path, change: C
 
 
 def test_any_entry_of_the_names_may_be_missing_or_nonsense(whole: Path, tmp_path: Path) -> None:
-    """Whatever is changed, the model is loaded or refused; nothing else happens."""
+    """After any change, the model is loaded or a SourceError is raised."""
     original: Data = json.loads((whole / MARK).read_text(encoding="utf-8"))
     places: list[tuple[Any, ...]] = []
 
@@ -677,9 +677,9 @@ def test_a_theorem_that_is_not_known_here_is_named(whole: Path, tmp_path: Path) 
 
 
 def test_a_model_that_its_theorem_would_talk_to_otherwise_is_not_saved(tmp_path: Path) -> None:
-    made = sm.compile("increment", "residues", length=32)
-    assert made.theorem.name == "residues"
-    with pytest.raises(UsageError, match="its codec is not that of residues"):
+    made = sm.compile("increment", "turing-residue-address", length=32)
+    assert made.theorem.name == "turing-residue-address"
+    with pytest.raises(UsageError, match="its codec is not that of turing-residue-address"):
         native.save(replace(made, length=64), tmp_path / "model")
     assert everything(tmp_path) == {}
 

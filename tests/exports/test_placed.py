@@ -1,4 +1,4 @@
-"""Lowering and placement, against plain numpy readings of the architectures; no torch needed."""
+"""Lowering, and layout of the tensors, against numpy forward passes of the architectures; without torch."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from softmachine.ir import attend, position, recogniser, step, token
 from softmachine.support.errors import ConstructionError, UsageError
 from softmachine.transformer.attention import AVERAGE_HARD, Mask, softmax
 from softmachine.transformer.features import NEXT, Last, Relation
-from tests.exports.helpers import stock_model
+from tests.exports.helpers import checkpoint_model
 from tests.exports.plain import bert_logits, gpt2_logits, llama_logits, lowered_logits
 from tests.models import with_weights
 from tests.sources.formulas import words as all_words
@@ -32,22 +32,24 @@ WORDS = [tuple(word) for word in ("", "1", "0", "01", "1011", "111111")]
 
 
 def require_right(model: Model, logits: Callable[[list[int]], Any], vocabulary: tuple[str, ...], length: int) -> float:
-    """The smallest margin on the samples; every one of them must be right."""
-    dialogue = dialogue_of(model, WORDS, length)
+    """The smallest margin on the samples, all of which must be correct."""
+    prompt_format = dialogue_of(model, WORDS, length)
     margins = []
-    for sample in dialogue.samples:
-        said = [vocabulary.index(token) for token in sample.expected if token is not None]
+    for sample in prompt_format.samples:
+        output = [vocabulary.index(token) for token in sample.expected if token is not None]
         ids = [vocabulary.index(token) for token in sample.prompt]
-        rows = logits([*ids, *said[:-1]])[len(ids) - 1 :]
-        assert rows.argmax(axis=-1).tolist() == said
+        rows = logits([*ids, *output[:-1]])[len(ids) - 1 :]
+        assert rows.argmax(axis=-1).tolist() == output
         margins.append(np.diff(np.sort(rows, axis=-1)[:, -2:]).min())
     assert len(margins) == len(WORDS)
     return float(min(margins))
 
 
-@pytest.mark.parametrize("construction", ["address-bits", "residues", "residues-without-positions"])
+@pytest.mark.parametrize(
+    "construction", ["turing-binary-address", "turing-residue-address", "turing-residue-address-no-positions"]
+)
 def test_a_lowered_model_computes_the_run_with_bounded_coordinates(construction: str) -> None:
-    model = stock_model("increment", construction, 32)
+    model = checkpoint_model("increment", construction, 32)
     lowered = lower(model, 32)
     assert require_right(model, lambda ids: lowered_logits(lowered, ids), lowered.vocabulary, 32) > 0.99
     assert np.abs(lowered.embedding).max() <= 1
@@ -57,7 +59,7 @@ def test_a_lowered_model_computes_the_run_with_bounded_coordinates(construction:
 
 @pytest.mark.parametrize(("place", "dtype"), [(gpt2, "float32"), (gpt2, "float16"), (gpt2_default, "float32")])
 def test_gpt2_from_its_tensors_alone_computes_the_run(place: Callable[..., Placed], dtype: str) -> None:
-    model = stock_model("increment", "address-bits", 32)
+    model = checkpoint_model("increment", "turing-binary-address", 32)
     placed = place(lower(model, 32), dtype)
     margin = require_right(model, lambda ids: gpt2_logits(placed, ids), placed.model.vocabulary, 32)
     assert margin / placed.gain > 0.9
@@ -66,7 +68,7 @@ def test_gpt2_from_its_tensors_alone_computes_the_run(place: Callable[..., Place
 
 
 def test_in_float16_units_read_with_weights_that_it_has() -> None:
-    model = stock_model("increment", "residues", 600)
+    model = checkpoint_model("increment", "turing-residue-address", 600)
     lowered = lower(model, 600)
     assert max(np.abs(layer.first.weight).max(initial=0) for layer in lowered.layers) > 65504
     placed = gpt2(lowered, "float16")
@@ -76,7 +78,7 @@ def test_in_float16_units_read_with_weights_that_it_has() -> None:
 
 
 def test_the_default_configuration_ties_the_embedding_and_has_widths_whose_roots_are_exact() -> None:
-    placed = gpt2_default(lower(stock_model("increment", "address-bits", 32), 32), "float32")
+    placed = gpt2_default(lower(checkpoint_model("increment", "turing-binary-address", 32), 32), "float32")
     assert "lm_head.weight" not in placed.tensors
     config: Any = placed.config
     width, heads = config["n_embd"], config["n_head"]
@@ -86,7 +88,7 @@ def test_the_default_configuration_ties_the_embedding_and_has_widths_whose_roots
 
 
 def test_llama_from_its_tensors_alone_computes_the_run() -> None:
-    model = stock_model("increment", "residues-without-positions", 32)
+    model = checkpoint_model("increment", "turing-residue-address-no-positions", 32)
     lowered = lower(model, 32)
     placed = llama(lowered, "float32")
     margin = require_right(model, lambda ids: llama_logits(placed, ids), placed.model.vocabulary, 32)
@@ -98,15 +100,15 @@ def test_llama_from_its_tensors_alone_computes_the_run() -> None:
 
 def test_llama_refuses_positions_and_float16() -> None:
     with pytest.raises(ConstructionError, match="uses position features, which a llama model does not have"):
-        llama(lower(stock_model("increment", "address-bits", 16), 16), "float32")
+        llama(lower(checkpoint_model("increment", "turing-binary-address", 16), 16), "float32")
     with pytest.raises(ConstructionError, match="cannot be made for float16"):
-        llama(lower(stock_model("increment", "residues-without-positions", 16), 16), "float16")
+        llama(lower(checkpoint_model("increment", "turing-residue-address-no-positions", 16), 16), "float16")
     with pytest.raises(ConstructionError, match="cannot be made for float16"):
-        gpt2_default(lower(stock_model("increment", "residues", 16), 16), "float16")
+        gpt2_default(lower(checkpoint_model("increment", "turing-residue-address", 16), 16), "float16")
 
 
 def small(mask: Mask = Mask.CAUSAL, *, blind: bool = False, **options: Any) -> Model:
-    """Whether a 1 has been seen; blind to symbols, whether there is one where the bias is largest."""
+    """Whether a 1 has occurred; with a head that ignores symbols, whether there is one where the bias is largest."""
     seen = token("is 1", {"0": (0,), "1": (1,)})
     found = attend("look", query=seen * 0 + 1, key=seen * (not blind), value=seen, mask=mask, **options)
     return with_weights(compile_program(recogniser("seen", ("0", "1"), step("some", found - Fraction(1, 64)))))
@@ -145,7 +147,7 @@ def answers(lowered: Lowered, word: str) -> list[str]:
 def test_a_strict_mask_becomes_scores_that_hide_the_position_itself() -> None:
     lowered = lower(small(Mask.PAST, weighting=softmax(20)), 9)
     for number in range(1 << 8):
-        word = f"0{number:08b}"  # where nothing is seen, position 0 is: it must hold nothing
+        word = f"0{number:08b}"  # a head without visible keys reads position 0, whose value must be 0
         assert answers(lowered, word) == ["true" if "1" in word[:i] else "false" for i in range(9)]
 
 
@@ -174,21 +176,21 @@ def test_a_table_of_all_pairs_of_positions_has_a_largest_size() -> None:
     ("name", "construction"),
     [
         ("response-formula", "temporal-encoder"),
-        ("alternating-formula", "temporal-encoder-unbounded"),
+        ("alternating-formula", "temporal-encoder-unbounded-positions"),
         ("reverse-program", "srasp"),
         ("flip-flop-program", "srasp"),
         ("in-order-crasp", "crasp"),
-        ("and-or", "circuit-unit"),
+        ("and-or", "circuit-threshold"),
         ("koenigsberg", "connectivity"),
     ],
 )
 def test_an_encoder_knows_every_length_and_sees_what_it_should(name: str, construction: str) -> None:
-    model = stock_model(name, construction, 80, "bert")
+    model = checkpoint_model(name, construction, 80, "bert")
     lowered = lower(model, 80 if name == "koenigsberg" else 9, ahead=True)
     placed = bert(lowered, "float32")
-    dialogue = dialogue_of(model, all_words(model.codec.alphabet, 3), 80)
-    assert dialogue.samples
-    for sample in dialogue.samples:
+    prompt_format = dialogue_of(model, all_words(model.codec.alphabet, 3), 80)
+    assert prompt_format.samples
+    for sample in prompt_format.samples:
         ids = [lowered.vocabulary.index(token) for token in sample.prompt]
         for rows in (lowered_logits(lowered, ids), bert_logits(placed, ids) / placed.gain):
             margins = np.diff(np.sort(rows, axis=-1)[:, -2:])[:, 0]
@@ -199,7 +201,7 @@ def test_an_encoder_knows_every_length_and_sees_what_it_should(name: str, constr
 
 def test_what_an_encoder_cannot_hold_is_refused_with_the_reason() -> None:
     with pytest.raises(ConstructionError, match="is a decoder: it generates token by token"):
-        lower(stock_model("increment", "address-bits", 16), 16, ahead=True)
+        lower(checkpoint_model("increment", "turing-binary-address", 16), 16, ahead=True)
 
 
 def test_an_encoder_that_knows_the_length_is_refused() -> None:

@@ -1,4 +1,4 @@
-"""Checkpoints of ours in the hands of somebody who has other people's software and nothing else."""
+"""Exported checkpoints, loaded by third-party software in a process without softmachine."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ FORMATS = [
 
 
 class Increment:
-    """A small machine, exported, and what a stranger makes of it: in one process, since loading torch takes long."""
+    """A small exported machine, and its outputs in third-party software: one process, since importing torch is slow."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -87,8 +87,8 @@ def test_a_stranger_gets_the_answers_of_an_encoder(to: str, tmp_path: Path) -> N
     sm.export("reverse-program", tmp_path / "model", to=to, context=12)
     texts, wanted = answers(any_codec_of(tmp_path / "model"), list(all_words("abc", 3)))
     ways = WAYS[:2] if to == "bert" else WAYS[:1]
-    for said in ask(tmp_path / "model", *({"texts": texts, **way} for way in ways)):
-        assert agree(said, wanted)
+    for output in ask(tmp_path / "model", *({"texts": texts, **way} for way in ways)):
+        assert agree(output, wanted)
 
 
 @needs_onnx
@@ -128,7 +128,7 @@ def test_a_tokenizer_that_reads_otherwise_than_it_should_is_noticed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     careless = partial(checkpoint.fill, place=lambda *args: replace(qwen2(*args), tokenizer="AutoTokenizer"))
-    monkeypatch.setattr(llama, "STOCK", tuple(replace(form, fill=careless) for form in llama.STOCK))
+    monkeypatch.setattr(llama, "EXPORT_FORMAT", tuple(replace(form, fill=careless) for form in llama.EXPORT_FORMAT))
     with pytest.raises(UsageError, match="encodes '<bos> <run>' incorrectly"):
         sm.export("palindrome", tmp_path / "model", to="qwen2", context=24)
     assert list(tmp_path.iterdir()) == []
@@ -156,11 +156,11 @@ def test_llama_cpp_is_exact(name: str, alphabet: str, up_to: int, length: int, t
     sm.export(name, tmp_path / "model", to="gguf", context=length)
     codec = codec_of(tmp_path / "model")
     words = list(all_words(alphabet, up_to))
-    (said,) = ask(tmp_path / "model", {"texts": [spelled(word) for word in words]})
-    for word, answer in zip(words, said, strict=True):
+    (output,) = ask(tmp_path / "model", {"texts": [spelled(word) for word in words]})
+    for word, answer in zip(words, output, strict=True):
         prompt, text, reason = answer.split(" | ")
         assert prompt == spelled(codec.prompt(word).tokens)
-        # llama.cpp keeps the token that stops it to itself.
+        # llama.cpp does not return the stop token.
         assert text == spelled(list(codec.expected(word, 200))[:-1]).replace(" ", "")
         assert reason == "stop"
 
@@ -181,8 +181,8 @@ def test_bert_answers_every_short_input(name: str, alphabet: str, up_to: int, le
     codec = any_codec_of(tmp_path / "model")
     assert set(alphabet) == set(codec.alphabet)
     texts, wanted = answers(codec, list(all_words(alphabet, up_to)))
-    for said in ask(tmp_path / "model", *({"texts": texts, **way} for way in WAYS[:2])):
-        assert agree(said, wanted)
+    for output in ask(tmp_path / "model", *({"texts": texts, **way} for way in WAYS[:2])):
+        assert agree(output, wanted)
 
 
 @pytest.mark.slow
@@ -191,8 +191,8 @@ def test_bert_adds_numbers(tmp_path: Path) -> None:
     codec = any_codec_of(tmp_path / "model")
     words = [tuple(f"{number:08b}") for number in range(256)]
     texts, wanted = answers(codec, words)
-    (said,) = ask(tmp_path / "model", {"texts": texts})
-    assert agree(said, wanted)
+    (output,) = ask(tmp_path / "model", {"texts": texts})
+    assert agree(output, wanted)
 
 
 @pytest.mark.slow

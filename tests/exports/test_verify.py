@@ -1,4 +1,4 @@
-"""Verifying stock models by several processes: the same results as by one, and the same first failure."""
+"""Verification by several processes: the same results as by one, and the same first failure."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ pytestmark = pytest.mark.skipif(
 )
 
 
-def wrong(dialogue: Dialogue) -> Dialogue:
-    """A dialogue in which two runs, one of them long, should end otherwise than they do."""
-    samples = list(dialogue.samples)
+def wrong(prompt_format: Dialogue) -> Dialogue:
+    """A prompt format with wrong expected ends of two runs, one of them long."""
+    samples = list(prompt_format.samples)
     for place in (3, 7):
         right = samples[place].expected
         samples[place] = replace(samples[place], expected=(*right[:-1], right[0]))
-    return replace(dialogue, samples=tuple(samples))
+    return replace(prompt_format, samples=tuple(samples))
 
 
 @pytest.mark.parametrize("source", [pytest.param("parity", marks=pytest.mark.slow), "reverse-program"])
@@ -47,14 +47,14 @@ def test_several_verify_what_one_does(source: str, tmp_path: Path) -> None:
 def test_the_first_failure_is_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(exporting, "dialogue_of", lambda *given: wrong(dialogue_of(*given)))
     monkeypatch.setattr(verify, "GENERATED", 0)
-    said = set()
+    output = set()
     helping = Threads(1, losing=0.2)
     crews: tuple[Crew | None, ...] = (None, helping)
     for crew in crews:
         with hiring(crew), pytest.raises(PrecisionError) as refused:
             api.export("parity", tmp_path / "model", context=24)
-        said.add(str(refused.value))
-    assert len(said) == 1
+        output.add(str(refused.value))
+    assert len(output) == 1
     assert helping.opened
 
 

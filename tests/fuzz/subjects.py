@@ -162,7 +162,7 @@ def srasp(rng: Random) -> SraspProgram:
 
 
 def crasp(rng: Random) -> CraspProgram:
-    return crasp_programs.random_program(rng.randrange(1 << 30), thinks=rng.random() < 0.5, depth=rng.randint(1, 4))
+    return crasp_programs.random_program(rng.randrange(1 << 30), with_rules=rng.random() < 0.5, depth=rng.randint(1, 4))
 
 
 def counter_machine(rng: Random) -> CounterMachine:
@@ -196,7 +196,7 @@ def rasp(rng: Random) -> RaspProgram:
 
 
 def rasp_writer(rng: Random) -> RaspProgram:
-    return rasp_programs.random_writer(rng, operations=rng.randint(2, 6), depth=4)
+    return rasp_programs.random_autoregressive_program(rng, operations=rng.randint(2, 6), depth=4)
 
 
 def rasp_answers(program: RaspProgram, word: tuple[str, ...], _: int) -> Answer:
@@ -263,48 +263,50 @@ _RASP = Subject(rasp, rasp_answers, shortest=1, longest=6)
 _CIRCUIT = Subject(small_circuit, interpreters.circuit, fixed=SMALLEST)
 
 SUBJECTS: dict[str, Subject] = {
-    "chapter-8": replace(_TURING, steps=25),
-    "chapter-8-summary": replace(_TURING, steps=20),
-    "ternary": replace(_LARGE, length=64),
-    "ternary-summary": replace(_LARGE, length=128),
-    "address-bits": replace(_TURING, length=24),
-    "residues": replace(_TURING, make=mostly_one_tape, length=24),
-    "residues-without-positions": replace(_TURING, make=mostly_one_tape, length=24),
+    "turing-average-hard": replace(_TURING, steps=25),
+    "turing-average-hard-summary": replace(_TURING, steps=20),
+    "turing-ternary": replace(_LARGE, length=64),
+    "turing-ternary-summary": replace(_LARGE, length=128),
+    "turing-binary-address": replace(_TURING, length=24),
+    "turing-residue-address": replace(_TURING, make=mostly_one_tape, length=24),
+    "turing-residue-address-no-positions": replace(_TURING, make=mostly_one_tape, length=24),
     "turing-counter": Subject(counted, interpreters.turing, longest=4, steps=600, verdict_only=True, sorted_words=True),
-    "turing-relative": Subject(counted_very_briefly, interpreters.turing, longest=1, steps=300, verdict_only=True),
-    "configuration-graph": Subject(reading, accepts, length=1, longest=1, fixed=SMALLEST),
+    "turing-counter-relative-bias": Subject(
+        counted_very_briefly, interpreters.turing, longest=1, steps=300, verdict_only=True
+    ),
+    "turing-configuration-graph": Subject(reading, accepts, length=1, longest=1, fixed=SMALLEST),
     "automaton-layer-norm": Subject(automaton, accepts, longest=6),
     "temporal-encoder": _TEMPORAL,
     "temporal-masked": replace(_TEMPORAL, make=formula_of(PAST)),
-    "temporal-encoder-unbounded": _TEMPORAL,
-    "temporal-masked-unbounded": replace(_TEMPORAL, make=formula_of(without_counts(PAST))),
-    "temporal-encoder-literal": replace(_TEMPORAL, make=formula_of((*ALL, OF_LENGTH))),
-    "temporal-masked-literal": replace(_TEMPORAL, make=formula_of(PAST)),
-    "temporal-encoder-unbounded-literal": replace(_TEMPORAL, make=formula_of((*ALL, OF_LENGTH))),
-    "temporal-masked-unbounded-literal": replace(_TEMPORAL, make=formula_of(without_counts(PAST))),
-    "unique-hard": replace(_TEMPORAL, make=formula_of(without_counts((*ALL, OF_LENGTH)))),
+    "temporal-encoder-unbounded-positions": _TEMPORAL,
+    "temporal-masked-unbounded-positions": replace(_TEMPORAL, make=formula_of(without_counts(PAST))),
+    "temporal-encoder-paper-positions": replace(_TEMPORAL, make=formula_of((*ALL, OF_LENGTH))),
+    "temporal-masked-paper-positions": replace(_TEMPORAL, make=formula_of(PAST)),
+    "temporal-encoder-unbounded-paper-positions": replace(_TEMPORAL, make=formula_of((*ALL, OF_LENGTH))),
+    "temporal-masked-unbounded-paper-positions": replace(_TEMPORAL, make=formula_of(without_counts(PAST))),
+    "temporal-unique-hard": replace(_TEMPORAL, make=formula_of(without_counts((*ALL, OF_LENGTH)))),
     "temporal-layer-norm": replace(_TEMPORAL, make=formula_of([name for name in ALL if name != COUNT_PREDICATE])),
     "srasp": Subject(srasp, interpreters.srasp, longest=5),
     "crasp": _CRASP,
     "crasp-layer-norm": _CRASP,
     "crasp-relu": _CRASP,
-    "crasp-relu-bounded": replace(_CRASP, length=40),
+    "crasp-relu-max-length": replace(_CRASP, length=40),
     "counter": _COUNTER,
     "counter-relu": _COUNTER,
-    "counter-relu-bounded": replace(_COUNTER, length=40),
-    "circuit-binary": _CIRCUIT,
-    "circuit-unit": replace(_CIRCUIT, fixed=ENOUGH),
+    "counter-relu-max-length": replace(_COUNTER, length=40),
+    "circuit-and-or-not": _CIRCUIT,
+    "circuit-threshold": replace(_CIRCUIT, fixed=ENOUGH),
     "circuit-evaluator": Subject(tiny_circuit, interpreters.circuit, length=128, fixed=SMALLEST),
     "rasp": _RASP,
     "rasp-causal": replace(_RASP, truth=causal_answers),
     "rasp-generate": replace(_RASP, make=rasp_writer, truth=rasp_interpreter.written, longest=4, steps=8),
-    "threshold-evaluator": Subject(tiny_circuit, interpreters.circuit, length=160, fixed=ENOUGH),
+    "circuit-evaluator-threshold": Subject(tiny_circuit, interpreters.circuit, length=160, fixed=ENOUGH),
     "uniform-circuits": Subject(family, interpreters.family, length=2, fixed=SMALLEST, exact_length=True),
-    "uniform-thresholds": Subject(family, interpreters.family, length=3, fixed=ENOUGH, exact_length=True),
-    "nondeterministic-logspace": Subject(
+    "uniform-circuits-threshold": Subject(family, interpreters.family, length=3, fixed=ENOUGH, exact_length=True),
+    "nl-configuration-graph": Subject(
         logspace_machine, interpreters.logspace, length=1, fixed=SMALLEST, exact_length=True
     ),
-    "nondeterministic-logspace-literal": Subject(
+    "nl-configuration-graph-unpruned": Subject(
         logspace_machine, interpreters.logspace, length=0, fixed=SMALLEST, exact_length=True
     ),
     "odd-walks": Subject(small_graph, interpreters.odd_walks, fixed=SMALLEST),

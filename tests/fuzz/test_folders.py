@@ -18,7 +18,7 @@ from tests.models import model_of, rewrite
 
 SOURCES = (
     ("parity", None, None, "101"),
-    ("increment", "residues", 16, "11"),
+    ("increment", "turing-residue-address", 16, "11"),
     ("Q_a since Q_b", None, None, "aba"),
     ("dyck-1-program", None, None, "(())"),
     ("majority-crasp", None, None, "aab"),

@@ -18,14 +18,14 @@ LEAST_MACHINES = 100
 ENOUGH_TO_TELL = 8
 """So many runs without a verdict say nothing yet; of more runs, most must have one."""
 QUICK = (
-    "chapter-8",
+    "turing-average-hard",
     "turing-counter",
     "temporal-encoder",
     "srasp",
     "crasp",
     "rasp",
     "counter",
-    "circuit-binary",
+    "circuit-and-or-not",
     "connectivity",
 )
 """One source of each of these is in the fast suite."""
@@ -61,7 +61,7 @@ def test_many(theorem: str, attention: str, number: int) -> None:
 def test_a_wrong_answer_would_be_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     right = Answer("accept", 3, "ab", None)
     for told in (Answer("reject", 3, "ab"), Answer("accept", 4, "ab"), Answer("accept", 3, "a"), Answer(None, 3, "ab")):
-        assert not agree(told, right, SUBJECTS["chapter-8"], Counter())
+        assert not agree(told, right, SUBJECTS["turing-average-hard"], Counter())
     assert not agree(Answer("reject"), right, SUBJECTS["turing-counter"], Counter())
     always = replace(SUBJECTS["temporal-encoder"], truth=lambda *_: Answer("halt"))
     monkeypatch.setitem(SUBJECTS, "temporal-encoder", always)

@@ -1,4 +1,4 @@
-"""A forward pass in Python's fractions, written from the definition of a transformer: an oracle without numpy or flint.
+"""Reference forward pass in Python fractions, from the definition of a transformer, without numpy or flint.
 
 Softmax has no rational value: its weights are computed with 50 digits and rounded to 60, far more than tests compare.
 """
@@ -19,7 +19,7 @@ Vector = list[Fraction]
 
 @dataclass
 class Seen:
-    """What a head saw at a position."""
+    """The activation of a head at a position."""
 
     scores: dict[int, Fraction]
     weights: dict[int, Fraction]
@@ -28,7 +28,7 @@ class Seen:
 
 @dataclass
 class Expected:
-    """All numbers: streams[k][position] after k sublayers that add something, heads in order, logits[position]."""
+    """All activations: streams[k][position] after k sublayers that write, heads in order, logits[position]."""
 
     streams: list[list[Vector]] = field(default_factory=list)
     heads: list[list[Seen]] = field(default_factory=list)
@@ -36,7 +36,7 @@ class Expected:
 
 
 def expected(transformer: Transformer, tokens: Sequence[str], length: int | None) -> Expected:
-    """Everything that a transformer computes on a sequence."""
+    """Compute all activations of a transformer on a sequence."""
     found = Expected()
     stream = [_embedded(transformer, token, i, length) for i, token in enumerate(tokens)]
     found.streams.append(stream)

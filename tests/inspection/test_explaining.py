@@ -23,18 +23,27 @@ from tests.models import model_of
 from tests.theorems.test_nondeterministic_logspace import TWO_ONES
 
 LONG = (
-    "configuration-graph",
+    "turing-configuration-graph",
     "circuit-evaluator",
     "turing-counter",
-    "turing-relative",
+    "turing-counter-relative-bias",
     "uniform-circuits",
-    "uniform-thresholds",
-    "threshold-evaluator",
+    "uniform-circuits-threshold",
+    "circuit-evaluator-threshold",
     "odd-walks",
-    "nondeterministic-logspace",
+    "nl-configuration-graph",
 )
-"""Theorems with models that are large, or chains of thought that are long."""
-GUIDED = ("chapter-8", "temporal-encoder", "crasp", "counter", "srasp", "ternary", "circuit-binary", "connectivity")
+"""Theorems with large models or long chains of thought."""
+GUIDED = (
+    "turing-average-hard",
+    "temporal-encoder",
+    "crasp",
+    "counter",
+    "srasp",
+    "turing-ternary",
+    "circuit-and-or-not",
+    "connectivity",
+)
 
 
 def said_of(run: sm.Run, position: int, head: str) -> str:
@@ -79,7 +88,7 @@ def test_what_chapter_8_tells_is_what_the_machine_did(source: str, word: str) ->
 
 
 def test_what_the_ternary_construction_tells_is_what_the_machine_did() -> None:
-    run = sm.run("increment", "1011", theorem="ternary", context=64)
+    run = sm.run("increment", "1011", theorem="turing-ternary", context=64)
     inside, written, head = sm.inspect(run), dict[int, int](), 0
     for position, token in enumerate((*run.prompt.tokens, *run.tokens[:-1])):
         meaning = run.model.codec.meanings[token]  # type: ignore[attr-defined]
@@ -132,7 +141,7 @@ def test_other_theorems_have_words_of_their_own(source: str, word: str, position
 
 
 def test_a_head_without_words_of_its_own_is_told_in_those_of_attention() -> None:
-    run = sm.run("increment", "101", theorem="ternary", context=32)
+    run = sm.run("increment", "101", theorem="turing-ternary", context=32)
     assert said_of(run, -1, "state before").startswith("state before: chose position ")
     soft = sm.run("dyck-1-program", "()", attention="soft")
     assert "recover -depth: chose position 0 (<s>) with weight 0.99999998477…" in " ".join(
@@ -184,7 +193,7 @@ def test_numbers_are_told_as_short_as_they_are_true() -> None:
 
 
 def test_numbers_of_more_digits_than_python_writes_are_told_and_written() -> None:
-    """A weight of softmax may be below 2^-15000; as JSON that was a ValueError."""
+    """A softmax weight below 2^-15000 can be written as JSON."""
     tiny, third = Fraction(1, 2**20_000), Fraction(1, 3)
     assert told(tiny) == "≈ 2.51239e-6021"
     assert written(tiny) == f"1/{Decimal(2**20_000)}"
@@ -217,25 +226,25 @@ def test_what_is_told_of_an_enclosure_is_true(lower: Fraction, width: Fraction) 
 
 
 MODELS: dict[str, list[tuple[str, dict[str, int]]]] = {
-    "chapter-8": [("palindrome", {}), ("two-tape-palindrome", {})],
-    "ternary": [("increment", {"context": 32})],
-    "ternary-summary": [("increment", {"context": 32})],
+    "turing-average-hard": [("palindrome", {}), ("two-tape-palindrome", {})],
+    "turing-ternary": [("increment", {"context": 32})],
+    "turing-ternary-summary": [("increment", {"context": 32})],
     "crasp": [("dyck-1-crasp", {})],
     "crasp-relu": [("majority-crasp", {})],
-    "crasp-relu-bounded": [("dyck-1-crasp", {"context": 8})],
-    "counter-relu-bounded": [("parity-counter", {"context": 16})],
+    "crasp-relu-max-length": [("dyck-1-crasp", {"context": 8})],
+    "counter-relu-max-length": [("parity-counter", {"context": 16})],
     "counter": [("parity-counter", {})],
     "automaton-layer-norm": [("parity", {})],
     "srasp": [("reverse-program", {}), ("balanced-program", {}), ("induction-head", {})],
-    "circuit-binary": [("full-adder", {})],
-    "circuit-unit": [("and-or", {})],
+    "circuit-and-or-not": [("full-adder", {})],
+    "circuit-threshold": [("and-or", {})],
     "connectivity": [("koenigsberg", {})],
     "odd-walks": [("one-street", {})],
-    "threshold-evaluator": [("and-or", {"context": 110})],
+    "circuit-evaluator-threshold": [("and-or", {"context": 110})],
     "uniform-circuits": [("parity-family", {"context": 1})],
-    "uniform-thresholds": [("parity-family", {"context": 1})],
-    "nondeterministic-logspace": [("anbn-logspace", {"context": 2})],
-    "nondeterministic-logspace-literal": [(TWO_ONES, {"context": 0})],
+    "uniform-circuits-threshold": [("parity-family", {"context": 1})],
+    "nl-configuration-graph": [("anbn-logspace", {"context": 2})],
+    "nl-configuration-graph-unpruned": [(TWO_ONES, {"context": 0})],
     "rasp": [("histogram-rasp", {}), ("reverse-rasp", {}), ("sort-rasp", {})],
     "rasp-causal": [("histogram-rasp", {}), ("mode-rasp", {})],
     "rasp-generate": [("parity-scratchpad-rasp", {})],

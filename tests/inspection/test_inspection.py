@@ -1,4 +1,4 @@
-"""Runs from the inside: every number against an oracle of its own, and what cannot be looked into."""
+"""Inspection of runs: every number against a reference forward pass, and refusals."""
 
 from __future__ import annotations
 
@@ -24,33 +24,33 @@ from tests.inspection.reference import Expected, expected
 from tests.models import model_of
 
 CLOSE = Fraction(1, 10**24)
-"""How far a number of 50 digits may be from the true one, after all that is done with it."""
+"""Maximum error of a result computed with 50 digits."""
 NARROW = Fraction(1, 10**9)
-"""Enclosures are at least as narrow as this."""
+"""Maximum width of enclosures."""
 LONG = (
-    "configuration-graph",
+    "turing-configuration-graph",
     "circuit-evaluator",
-    "ternary-summary",
+    "turing-ternary-summary",
     "turing-counter",
-    "turing-relative",
+    "turing-counter-relative-bias",
     "uniform-circuits",
-    "uniform-thresholds",
-    "threshold-evaluator",
+    "uniform-circuits-threshold",
+    "circuit-evaluator-threshold",
     "odd-walks",
-    "nondeterministic-logspace",
+    "nl-configuration-graph",
 )
-"""Theorems whose models Python's fractions take long for."""
+"""Theorems whose models are slow in Python fractions."""
 SHORT = [case for case in CASES if case.theorem not in LONG]
 
 
 def run_of(case: Case) -> Run:
-    """The last of its examples that is short."""
+    """The last short example of an entry."""
     model = model_of(case.source, case.theorem, case.attention, case.length)
     return sm.run(model, min((word for word, _ in case.examples), key=lambda word: (len(word) == 0, len(word))))
 
 
 def agrees(found: Number, wanted: Fraction) -> bool:
-    """Whether they are the same; of an enclosure, whether the wanted one is inside, as far as it is known."""
+    """Whether two numbers are equal, or an enclosure contains the expected one, up to its known digits."""
     if isinstance(found, Enclosure):
         return least(found) - CLOSE <= wanted <= most(found) + CLOSE and most(found) - least(found) < NARROW
     return found == wanted or (abs(found - wanted) < CLOSE and wanted.denominator > 10**20)
@@ -92,7 +92,11 @@ def test_every_number_is_the_one_of_the_definition(case: Case) -> None:
         compare(moment, wanted, moment.place)
 
 
-HARD = [case for case in SHORT if case.attention == "hard" and case.theorem not in ("ternary", "residues")]
+HARD = [
+    case
+    for case in SHORT
+    if case.attention == "hard" and case.theorem not in ("turing-ternary", "turing-residue-address")
+]
 
 
 @pytest.mark.parametrize("case", HARD, ids=str)
@@ -130,19 +134,19 @@ def test_softmax_weights_are_enclosed_and_add_up_to_one() -> None:
     assert most(moment.logits["false"]) < least(moment.logits["true"])
 
 
-@pytest.mark.parametrize("theorem", ["chapter-8-summary", "ternary-summary"])
+@pytest.mark.parametrize("theorem", ["turing-average-hard-summary", "turing-ternary-summary"])
 def test_positions_of_segments_are_read_in_their_contexts(theorem: str) -> None:
     run = sm.run("binary-counter", "1", theorem=theorem, max_steps=60, context=64)
     codec = run.model.codec
     assert isinstance(codec, SegmentedCodec)
     assert len(run.segments) > 1
     inside, start = sm.inspect(run), len(run.prompt.tokens)
-    for segment, (prompt, said) in enumerate(codec.expected_segments(run.outcome.word, run.steps)):
-        last = start + len(said) - 2 if said else start - 1
+    for segment, (prompt, output) in enumerate(codec.expected_segments(run.outcome.word, run.steps)):
+        last = start + len(output) - 2 if output else start - 1
         context = inside.contexts.of(min(last, len(inside) - 1))
         assert context.segment == segment
         assert tuple(context.prompt) == prompt.tokens
-        start += len(said)
+        start += len(output)
     for position in (len(run.prompt.tokens) - 1, inside.contexts.of(len(inside) - 1).start - 1, len(inside) - 1):
         moment = inside.at(position)
         assert moment.logits.winner == moment.logits.said == inside.contexts.said(position)
@@ -152,11 +156,11 @@ def test_positions_of_segments_are_read_in_their_contexts(theorem: str) -> None:
 @pytest.mark.parametrize(
     ("source", "word", "theorem"),
     [
-        ("palindrome", "abba", "chapter-8"),
-        ("two-tape-palindrome", "aba", "chapter-8"),
+        ("palindrome", "abba", "turing-average-hard"),
+        ("two-tape-palindrome", "aba", "turing-average-hard"),
         ("parity-counter", "aaab", "counter"),
-        ("binary-counter", "1", "chapter-8-summary"),
-        ("increment", "101", "residues"),
+        ("binary-counter", "1", "turing-average-hard-summary"),
+        ("increment", "101", "turing-residue-address"),
     ],
 )
 def test_the_fast_engine_gives_the_same_keys_and_values(
@@ -265,7 +269,7 @@ def test_what_would_take_too_long_is_refused(monkeypatch: pytest.MonkeyPatch) ->
     several = sm.inspect(run, yes=True).moments([0, 1])
     assert next(several).position == 0
     with pytest.raises(EffortError):
-        sm.inspect(run).at(0)  # what was said for one is not said for others
+        sm.inspect(run).at(0)  # consent to one call does not apply to others
 
 
 @pytest.mark.slow
@@ -288,7 +292,7 @@ def test_position_100_000_is_looked_into_in_seconds() -> None:
 
 
 def test_a_layer_norm_of_several_numbers_is_enclosed() -> None:
-    """Its root is not rational, and pictures of it must be drawn all the same."""
+    """The square root is irrational; pictures are drawn anyway."""
     run = sm.run("odd(#<[Q_a])", "aba", theorem="temporal-layer-norm")
     found = sm.inspect(run)
     assert found.arithmetic == "ball"

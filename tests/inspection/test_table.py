@@ -1,4 +1,4 @@
-"""The worked table of a run: what stands in the residual stream, against the interpreter and the notes."""
+"""Trace table of a run: values of the residual stream, against the interpreter and the lecture notes."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def table(source: str | TuringMachine, word: str | tuple[str, ...], max_steps: i
 
 
 def by_hand(machine: TuringMachine, word: str | tuple[str, ...], tokens: list[object]) -> list[dict[str, str]]:
-    """What the table should be from the first action on, by the interpreter's configurations."""
+    """The expected table from the first action on, from the interpreter's configurations."""
     configuration, found = Configuration.initial(machine, machine.word(word)), []
     for number, action in enumerate(tokens):
         assert isinstance(action, Action)
@@ -44,18 +44,18 @@ def differences(machine: TuringMachine, word: str | tuple[str, ...]) -> list[str
     run = sm.run(machine, word, max_steps=40)
     meanings = run.model.codec.meanings  # type: ignore[attr-defined]
     actions = [meanings[token] for token in run.tokens if isinstance(meanings[token], Action)]
-    told = list(rows(sm.inspect(run), 1000))[len(run.prompt.tokens) :]
+    computed = list(rows(sm.inspect(run), 1000))[len(run.prompt.tokens) :]
     right = by_hand(machine, word, actions)
-    assert len(right) - len(told) in (0, 1)  # the last action is not read where the steps have run out
-    pairs = zip(right, told, strict=False)
-    assert sum("–" in row.values() for row in told) <= len(told) // 2
+    assert len(right) - len(computed) in (0, 1)  # the last action is not read if the maximum number of steps is reached
+    pairs = zip(right, computed, strict=False)
+    assert sum("–" in row.values() for row in computed) <= len(computed) // 2
     return [
         f"{title}: {row[title]}" for right, row in pairs for title in right if row[title] not in (right[title], "–")
     ]
 
 
 def test_the_table_of_example_4_10_is_that_of_the_notes() -> None:
-    """But for the last row: our machine writes its last action before it accepts."""
+    """Except for the last row: this machine emits its last action before it accepts."""
     found = table(EXAMPLE, "11")
     assert [tuple(row) for row in found[:1]] == [("i", "x", "q", "b", "m", "h", "a", "y")]
     for i, (x, q, b, m, h, a, y) in enumerate(TABLE[:-1]):

@@ -36,7 +36,7 @@ def test_without_a_halting_rule_there_is_no_halting_state() -> None:
     assert bbchallenge.parse("1RB---_1LA1LB").states == ("A", "B")
 
 
-def test_a_machine_is_called_what_it_is_told_or_like_its_file_or_its_code() -> None:
+def test_a_machine_is_named_by_argument_file_or_code() -> None:
     assert bbchallenge.parse(BUSY_BEAVER_4, source="beavers/bb4.txt", name="champion").name == "champion"
     assert bbchallenge.parse(BUSY_BEAVER_4, source="beavers/bb4.txt").name == "bb4"
     assert bbchallenge.parse(f" {BUSY_BEAVER_4}\n").name == BUSY_BEAVER_4
@@ -57,7 +57,7 @@ def test_a_machine_is_called_what_it_is_told_or_like_its_file_or_its_code() -> N
         ("1RB" * 400_000, "1,200,000 characters", "<string>"),
     ],
 )
-def test_mistakes_are_named_with_their_place(code: str, message: str, where: str) -> None:
+def test_syntax_errors_have_places(code: str, message: str, where: str) -> None:
     with pytest.raises(SourceError, match=message) as caught:
         bbchallenge.parse(code)
     assert str(caught.value.place) == where
@@ -95,5 +95,5 @@ def test_a_halting_state_that_nothing_leads_to_has_no_code() -> None:
 @pytest.mark.parametrize(
     ("text", "meant"), [(BUSY_BEAVER_4, True), (" 1RB1Lb\n", True), ("table:", False), ("", False)]
 )
-def test_codes_are_recognised_even_with_mistakes(text: str, meant: bool) -> None:
+def test_codes_are_recognised_despite_syntax_errors(text: str, meant: bool) -> None:
     assert format_named("bbchallenge").looks_like(text) is meant

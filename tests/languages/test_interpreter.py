@@ -27,7 +27,7 @@ conventions = st.sampled_from(list(Tape))
 
 
 def machine_of(*rules: str, tape: Tape = Tape.TWO_WAY, accept: str = "", reject: str = "") -> TuringMachine:
-    """Rules such as "q 0 1 R p": in q reading 0 write 1, move right, go to p. The blank is _."""
+    """Parse rules such as "q 0 1 R p": in q reading 0 write 1, move right, go to p. The blank is _."""
     parts = [rule.split() for rule in rules]
     states = dict.fromkeys([*(p[0] for p in parts), *(p[4] for p in parts), *accept.split(), *reject.split()])
     return TuringMachine(
@@ -70,7 +70,7 @@ def test_a_missing_rule_rejects_if_the_machine_can_accept_and_halts_if_it_cannot
     assert (cannot.verdict, cannot.reason) == (Verdict.HALT, Reason.NO_RULE)
 
 
-def test_a_two_way_tape_goes_on_to_the_left_of_cell_0() -> None:
+def test_a_two_way_tape_extends_to_the_left_of_cell_0() -> None:
     result = execute(machine_of("q 0 1 L p", "p _ 1 S r"), "0")
     assert result.tapes == (Contents(-1, ("1", "1")),)
     assert result.heads == (-1,)
@@ -140,7 +140,7 @@ def test_replaying_the_actions_of_a_run_gives_its_end(seed: int, tape: Tape, tap
         assert all(contents.first >= 0 for contents in end.tapes)
 
 
-def test_a_replay_believes_actions_that_no_rule_allows() -> None:
+def test_a_replay_does_not_check_the_rules() -> None:
     end = replay(FLIP, "0", [Action("nowhere", ("1",), ("L",)), Action("q", ("0",), ("S",))])
     assert isinstance(end, Configuration)
     assert (end.state, end.tapes, end.heads, end.steps) == ("q", (Contents(-1, ("0", "1")),), [-1], 2)

@@ -92,7 +92,7 @@ def test_a_file_of_jflap_7_is_read() -> None:
     assert (result.output, result.verdict) == ("baa", "accept")
 
 
-def test_rules_know_their_place() -> None:
+def test_rules_have_places() -> None:
     assert [str(rule.place) for rule in parse(FLIP, source="flip.jff").rules] == [
         "flip.jff:18:3", "flip.jff:25:3", "flip.jff:32:3",
     ]  # fmt: skip
@@ -112,7 +112,7 @@ def test_several_tapes_are_read_and_what_a_transition_leaves_out_is_blank_and_ri
     assert machine.rules == (Rule("p", ("□", "a"), ("b", "□"), ("R", "L"), "q"),)
 
 
-def test_states_with_the_same_name_are_told_apart_by_their_ids() -> None:
+def test_states_with_the_same_name_are_distinguished_by_their_ids() -> None:
     states = '<state id="0" name="p"><initial/></state><state id="1" name="p"/><state id="2" name="p_1"/>'
     assert parse(structure(states)).states == ("p", "p_1_1", "p_1")
 
@@ -160,7 +160,7 @@ def test_another_structure_is_refused_by_name(kind: str) -> None:
         (structure(STATES + '<transition block="true"><from>0</from><to>1</to></transition>'), "building block", 3),
     ],
 )  # fmt: skip
-def test_mistakes_are_named_with_their_line(text: str, message: str, line: int | None) -> None:
+def test_syntax_errors_have_lines(text: str, message: str, line: int | None) -> None:
     with pytest.raises(SourceError, match=message) as caught:
         parse(text)
     assert caught.value.place is not None
@@ -174,7 +174,7 @@ def test_nondeterminism_is_refused_with_both_places() -> None:
 
 
 def jflap_machine(seed: int, tapes: int) -> TuringMachine:
-    """A random machine that JFLAP can have, in the order in which its reader lists symbols."""
+    """A random machine that JFLAP can express, with its symbols in the order of the JFLAP parser."""
     rng = random.Random(seed)
     machine = random_machine(rng, tapes=tapes, symbols=rng.randrange(1, 5), states=rng.randrange(1, 6))
     used = {symbol for rule in machine.rules for symbol in rule.read + rule.write} - {"_"}

@@ -1,4 +1,4 @@
-"""A tape that is an array does what one that is a dictionary does."""
+"""Array tapes behave like dictionary tapes."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def test_a_long_tape_is_a_mapping_without_blanks(seed: int, monkeypatch: pytest.
 
 
 @pytest.mark.parametrize("text", ["1RB1RB_1LA1LA", "1RA1RA", "1LB1RA_1LA1RB", "1RB1LC_1RC1RB_1RD0LE_1LA1LD_1RZ0LA"])
-def test_runs_that_go_on_from_a_long_tape_are_the_same(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_runs_that_continue_from_a_long_tape_are_the_same(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
     machine = parse(text)
     right = execute(machine, "", max_steps=90_000)
     monkeypatch.setattr(compiled, "LONG", 10)

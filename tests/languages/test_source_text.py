@@ -90,8 +90,8 @@ def test_formulas_are_kept(rng: random.Random, letters: list[str], name: str) ->
 @settings(max_examples=60, deadline=None)
 def test_programs_and_counter_machines_are_kept(seed: int, name: str) -> None:
     assert_kept(replace(srasp_programs.random_program(random.Random(seed)), name=name))
-    assert_kept(replace(crasp_programs.random_program(seed, thinks=seed % 2 == 0), name=name))
-    # A conjunction of one test, which nobody writes, is written as that test.
+    assert_kept(replace(crasp_programs.random_program(seed, with_rules=seed % 2 == 0), name=name))
+    # A conjunction of one test cannot be written; it is printed as that test.
     machine = source_text(random_counter_machine(random.Random(seed)))
     assert_kept(source_from("counter", name, machine))
 
@@ -100,7 +100,7 @@ def test_programs_and_counter_machines_are_kept(seed: int, name: str) -> None:
     ("language", "text"),
     [("turing", ""), ("turing", "[]"), ("turing", "{}"), ("circuit", '{"gates": 3}'), ("graph", "[" * 100_000)],
 )
-def test_a_text_that_nobody_wrote_is_refused(language: str, text: str) -> None:
+def test_a_text_that_was_not_printed_is_refused(language: str, text: str) -> None:
     with pytest.raises(SourceError, match="JSON"):
         source_from(language, "x", text)
 

@@ -52,7 +52,7 @@ def test_a_document_is_read_as_the_site_reads_it() -> None:
     assert execute(machine, "1011").output == "1100"
 
 
-def test_rules_know_their_place() -> None:
+def test_rules_have_places() -> None:
     places = [str(rule.place) for rule in parse(INCREMENT, source="increment.yaml").rules]
     assert places[:3] == ["increment.yaml:7:6", "increment.yaml:7:9", "increment.yaml:8:5"]
 
@@ -81,14 +81,14 @@ def test_scalars_are_taken_as_they_are_written() -> None:
     assert machine.symbols == ("_", *names)
 
 
-def test_states_called_accept_and_reject_are_what_their_names_say_if_nothing_leaves_them() -> None:
+def test_states_named_accept_and_reject_are_final_if_they_have_no_instructions() -> None:
     machine = parse(document("q: {a: {R: Accept}, b: {R: rejected}}\nAccept:\nrejected: {}\nother:"))
     assert (machine.accept, machine.reject) == (("Accept",), ("rejected",))
     leaves = parse(document("q: {a: {R: accept}}\naccept: {a: R}"))
     assert leaves.accept == ()
 
 
-def test_our_own_keys_say_what_the_format_has_no_word_for() -> None:
+def test_additional_keys_express_what_the_format_cannot() -> None:
     keys = ["alphabet: [a]", "symbols: [a, b, _, c]", "tape: stay", "name: mine"]
     endings = ["accept states: [yes]", "reject states: accept"]
     machine = parse(document("q: {a: {R: yes}, b: {R: accept}}\nyes:\naccept:", *keys, *endings))
@@ -164,7 +164,7 @@ def test_the_exported_form_may_be_quoted_but_then_has_only_a_line() -> None:
         ("x" * 2_000_000, "2,000,000 characters", ""),
     ],
 )  # fmt: skip
-def test_mistakes_are_named_with_their_place(text: str, message: str, where: str) -> None:
+def test_syntax_errors_have_places(text: str, message: str, where: str) -> None:
     with pytest.raises(SourceError, match=message) as caught:
         parse(text)
     assert str(caught.value.place) == f"<string>:{where}".removesuffix(":")

@@ -11,7 +11,7 @@ from softmachine.theorems.read_source import read_source
 
 @cache
 def parity(train: int = 12, tests: tuple[int, ...] = (16,)) -> Task:
-    """An even number of a's, by halving: a token for each two of them."""
+    """An even number of a's, by halving: one token per two of them."""
     return task_for(read_source("parity-counter"), train=train, tests=tests, words=200, test_words=None)
 
 

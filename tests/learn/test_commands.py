@@ -1,4 +1,4 @@
-"""``softmachine learn`` and ``softmachine experiments``, as people call them; mistakes are told before any training."""
+"""``softmachine learn`` and ``softmachine experiments``, on the command line; errors are raised before training."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ def test_a_table_and_a_plot_and_a_json_a_run(tmp_path: Path, capsys: pytest.Capt
     plot, probes, runs, saved = (tmp_path / name for name in ("plot.png", "probes.svg", "runs", "model"))
     files = ["-o", str(runs), "--plot", str(plot), "--probes", str(probes), "--save", str(saved)]
     assert main(["learn", "parity-counter", *TINY, *files]) == 0
-    said = capsys.readouterr().out
-    assert "test0 long" in said
-    assert "compiled with counter, on the same words: test0 100 %, test1 100 % of traces exact" in said
-    assert "rule 1" in said
+    output = capsys.readouterr().out
+    assert "test0 long" in output
+    assert "compiled with counter, on the same words: test0 100 %, test1 100 % of traces exact" in output
+    assert "rule 1" in output
     assert plot.stat().st_size > 1000
     assert probes.stat().st_size > 1000
     assert len(list(runs.glob("*.json"))) == 1
@@ -67,12 +67,12 @@ def test_json_has_all_runs(capsys: pytest.CaptureFixture[str]) -> None:
         (["parity-counter", "--width", "30"], "a width of 30 cannot be divided among 2 heads"),
         (
             ["parity-counter", "--positions", "alibi", "--save", "model"],
-            "a stock LLaMA does not support positions 'alibi'",
+            "LLaMA does not support positions 'alibi'",
         ),
         (["parity-counter", "--seeds", "0,1", "--save", "model"], "--save is for one run"),
         (["parity-counter", "--curriculum", "3"], "from 0 to 1"),
         (["parity-counter", "--plot", "plot.gif"], "should end in .png or .svg"),
-        (["palindrome", "--theorem", "ternary"], "depend on a length"),
+        (["palindrome", "--theorem", "turing-ternary"], "depend on a length"),
     ],
 )
 def test_mistakes_are_told_before_any_training(
@@ -80,9 +80,9 @@ def test_mistakes_are_told_before_any_training(
 ) -> None:
     monkeypatch.setattr(sweep, "run", None)
     assert main(["learn", *arguments]) == 2
-    said = capsys.readouterr()
-    assert not said.out
-    assert any(part in said.err.replace("\n", " ") for part in message.split("|"))
+    output = capsys.readouterr()
+    assert not output.out
+    assert any(part in output.err.replace("\n", " ") for part in message.split("|"))
 
 
 @pytest.mark.parametrize("command", [["learn", "parity-counter"], ["experiments", "depth-or-precision"]])
@@ -106,7 +106,7 @@ def test_depth_or_precision_prints_a_length_for_every_depth_and_precision(
 ) -> None:
     tiny = replace(
         depth_or_precision.SCALES["small"],
-        sizes={"ternary": (4, 128), "ternary-summary": (4, 64)},
+        sizes={"turing-ternary": (4, 128), "turing-ternary-summary": (4, 64)},
         layers=(1, 2),
         precisions=("float32", "bits:3"),
         width=16,
@@ -142,11 +142,11 @@ def test_the_machine_of_depth_or_precision_turns_gray_code_into_binary() -> None
     from softmachine.theorems import theorem_for
 
     source = depth_or_precision.machine()
-    codec = theorem_for(source, "ternary").codec_for(source, 128)
+    codec = theorem_for(source, "turing-ternary").codec_for(source, 128)
     for number in range(1, 64):
         gray = f"{number ^ number >> 1:b}"
-        said = [token or "" for token in codec.expected(gray, 1_000)]
-        assert "".join(token[1] for token in said if token.startswith("=")).strip("_") == f"{number:b}"
+        output = [token or "" for token in codec.expected(gray, 1_000)]
+        assert "".join(token[1] for token in output if token.startswith("=")).strip("_") == f"{number:b}"
 
 
 def test_softmax_turing_complete_prints_ours_beside_theirs(
@@ -166,10 +166,10 @@ def test_softmax_turing_complete_prints_ours_beside_theirs(
     monkeypatch.setattr(data, "SOME", 4)
     monkeypatch.setattr(measures, "DECODED", 1)  # the traces of binary words are long
     assert main(["experiments", "softmax-turing-complete"]) == 0
-    said = capsys.readouterr().out
-    assert "99.95" in said
-    assert "last-but-one-b" in said
-    assert "The paper states neither layers" in said
+    output = capsys.readouterr().out
+    assert "99.95" in output
+    assert "last-but-one-b" in output
+    assert "The paper states neither layers" in output
 
 
 def test_the_second_binary_task_is_what_it_says() -> None:

@@ -1,4 +1,4 @@
-"""The compiled model beside the trained one, and what a probe tells."""
+"""Compiled baseline of a trained model, and linear probes."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ def test_the_compiled_model_says_every_trace_and_no_other() -> None:
     model, examples = sm.compile("parity-counter"), corpus_of(parity()).tests["test1"][:6]
     assert all(compiled_exact(model, examples))
     for each in examples:
-        ((prompt, said),) = each.segments
-        other = replace(each, segments=((prompt, (*said[:-1], "ACC" if said[-1] == "REJ" else "REJ")),))
+        ((prompt, output),) = each.segments
+        other = replace(each, segments=((prompt, (*output[:-1], "ACC" if output[-1] == "REJ" else "REJ")),))
         assert compiled_exact(model, [other]) == [False]
 
 
@@ -44,7 +44,7 @@ def test_both_models_are_read_at_the_same_positions() -> None:
     decoder, _ = train(setting(steps=1), corpus)
     examples = corpus.train[:3]
     found = streams(sm.compile("parity-counter"), decoder, corpus, examples)
-    positions = sum(len(said) for each in examples for _, said in each.segments)
+    positions = sum(len(output) for each in examples for _, output in each.segments)
     assert found.variables.shape == (positions, len(found.names))
     assert [layer.shape for layer in found.layers] == [(positions, 32)] * 2
 

@@ -1,4 +1,4 @@
-"""Words with their traces: what is learned from is what the reference interpreter says, and nothing is in two parts."""
+"""Training data: traces are those of the reference interpreter, and no word is in two splits."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ def test_traces_are_what_the_interpreter_says() -> None:
     task = parity()
     codec = codec_of(task)
     for each in corpus_of(task).everything:
-        ((prompt, said),) = each.segments
+        ((prompt, output),) = each.segments
         assert prompt == codec.prompt(each.input).tokens
-        assert list(said) == list(codec.expected(each.input, 1000))
+        assert list(output) == list(codec.expected(each.input, 1000))
 
 
 def test_summarised_traces_come_in_the_segments_of_their_codec() -> None:
-    task = task_for(read_source("increment"), train=4, tests=(), theorem="ternary-summary", context=64, words=60)
+    task = task_for(read_source("increment"), train=4, tests=(), theorem="turing-ternary-summary", context=64, words=60)
     codec = codec_of(task)
     several = [each for each in corpus_of(task).everything if len(each.segments) > 1]
     assert several
     for each in several:
-        whole = [token for _, said in each.segments for token in said]
+        whole = [token for _, output in each.segments for token in output]
         assert whole == list(codec.expected(each.input, 1000))
 
 
@@ -48,9 +48,9 @@ def test_only_the_tokens_of_the_trace_count() -> None:
     corpus = corpus_of(parity())
     segments = [each.segments[0] for each in corpus.train[:5]]
     tokens, following, counts = corpus.encoded(segments)
-    for row, (prompt, said) in enumerate(segments):
+    for row, (prompt, output) in enumerate(segments):
         chosen = [corpus.vocabulary[k] for k in following[row][counts[row]]]
-        assert tuple(chosen) == said
+        assert tuple(chosen) == output
         assert corpus.vocabulary[tokens[row][len(prompt) - 1]] == prompt[-1]
     assert corpus.vocabulary[0] == PAD
 
@@ -65,7 +65,7 @@ def test_what_a_step_sees_depends_on_seed_and_number_alone() -> None:
 
 def test_accepted_words_are_drawn_as_often_as_others() -> None:
     corpus = corpus_of(parity())
-    verdicts = [said[-1] for step in range(40) for _, said in Drawer(corpus, 0, 8).segments(step, 12)]
+    verdicts = [output[-1] for step in range(40) for _, output in Drawer(corpus, 0, 8).segments(step, 12)]
     assert 0.4 < verdicts.count("ACC") / len(verdicts) < 0.6
 
 
@@ -76,7 +76,7 @@ def test_a_source_without_traces_is_refused() -> None:
 
 def test_tokens_that_depend_on_a_length_need_one() -> None:
     with pytest.raises(ConstructionError, match="depend on a length"):
-        task_for(read_source("palindrome"), train=4, tests=(8,), theorem="ternary")
+        task_for(read_source("palindrome"), train=4, tests=(8,), theorem="turing-ternary")
 
 
 def test_more_tests_than_words_are_refused_and_it_says_how_many_there_are() -> None:

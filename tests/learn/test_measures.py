@@ -1,4 +1,4 @@
-"""What is measured is what slow, plain decoding gives."""
+"""Metrics agree with those of plain greedy decoding."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ def half_trained() -> tuple[Decoder, Corpus]:
 
 
 def said_by(decoder: Decoder, corpus: Corpus, example: Example) -> list[str]:
-    """Greedy decoding, a whole pass for every token."""
-    ((prompt, said),) = example.segments
+    """Greedy decoding with a full forward pass per token."""
+    ((prompt, output),) = example.segments
     tokens = [corpus.index[token] for token in prompt]
     with torch.no_grad():
-        for _ in range(min(len(said) + 16, corpus.context - len(prompt))):
+        for _ in range(min(len(output) + 16, corpus.context - len(prompt))):
             tokens.append(int(decoder(torch.tensor([tokens]))[0, -1].argmax()))
             if corpus.vocabulary[tokens[-1]] in ("ACC", "REJ"):
                 break

@@ -1,4 +1,4 @@
-"""The decoder: causal, the same with and without a memory, with every encoding; and encodings do what they say."""
+"""The decoder is causal, and independent of the KV cache, for every encoding; encodings match their definitions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rounding to fewer bits, against the formats of others and against its definition."""
+"""Rounding to fewer bits, against other implementations and the definition."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Many runs: the same over processes, kept in a folder, and not done again."""
+"""Sweeps of training runs: equal results in several processes, saved in a folder, not repeated."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Runs as tables and curves: seeds become means and ranges, and names say what differs."""
+"""Tables and curves of runs: mean and range over seeds, and names of the fields that differ."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.learn.helpers import setting
 
 
 def record(one: Setting, exact: float, *, step: int = 60, ended: str = "steps") -> Record:
-    """A run of which as many words are right as is said."""
+    """A run with a given share of correct words."""
     right = round(10 * exact)
     measures = {"exact": exact, "exact_long": None, "verdict": 1.0, "by_length": {"3": [10, right], "4": [10, right]}}
     training = {"step": step, "cpu": 1.4, "ended": ended, "losses": [[step, 0.1, 1.0]]}
@@ -45,8 +45,8 @@ def test_lines_are_named_by_what_differs() -> None:
 def test_how_training_ended_is_said() -> None:
     one = setting()
     group = [record(one, 1.0), record(replace(one, seed=1), 1.0, step=20, ended="converged")]
-    said = "20–60 steps, 1 s of processor time, all steps done, validation exact"
-    assert ends(group) == f"{said}; 100 % of the validation split exact"
+    output = "20–60 steps, 1 s of processor time, all steps done, validation exact"
+    assert ends(group) == f"{output}; 100 % of the validation split exact"
 
 
 def test_columns_stand_below_one_another() -> None:

@@ -1,4 +1,4 @@
-"""Training learns, gives the same weights twice, and goes on after an interruption as if there had been none."""
+"""Training learns, is deterministic, and resumes after an interruption with the same result."""
 
 from __future__ import annotations
 

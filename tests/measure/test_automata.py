@@ -1,4 +1,4 @@
-"""Lemma 4.2 of "Softmax Transformers are Turing-Complete": the automata of programs, built, run and made smaller."""
+"""Lemma 4.2 of "Softmax Transformers are Turing-Complete": the automata of programs, built, run and minimised."""
 
 from __future__ import annotations
 
@@ -42,5 +42,5 @@ def test_automata_of_programs_have_polynomially_many_states(name: str) -> None:
 
 
 def test_a_program_that_counts_through_r_has_no_such_automaton() -> None:
-    with pytest.raises(UsageError, match="remembers positions"):
+    with pytest.raises(UsageError, match="depends on positions"):
         automaton(program("palindrome-relative"), 3)

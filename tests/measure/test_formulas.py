@@ -1,4 +1,4 @@
-"""The search through small formulas: it finds those that there are, and never says more than it has tried."""
+"""Search for small formulas: it finds existing ones, and claims nothing about formulas that it has not tried."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def test_no_conjunction_of_formulas_up_to_size_5_defines_dyck_2(length: int) -> 
 
 
 def test_the_word_that_is_left_satisfies_what_all_words_of_the_language_do() -> None:
-    """By the evaluator, for some formulas of the size that was searched."""
+    """Against the evaluator, for some formulas of the searched size."""
     source, last = sm.load("dyck-2-program"), searched("dyck-2-program", 8, 3)[-1]
     assert isinstance(source, Source)
     assert last.example is not None

@@ -27,10 +27,10 @@ TOKENS = ("0", "1", PAD)
 
 
 def palindromes(n: int) -> Transformer:
-    """Words of n bits that read the same backwards, for one length: pads compare the pairs that a table wires them to.
+    """Palindromes of n bits, for one length: each padding token compares a pair of bits given by a table.
 
-    The pad for a pair reads both of its bits by binary pointers and says whether they differ; the last position sees
-    whether some pad says so.
+    The padding token of a pair reads both bits by binary pointers and computes whether they differ; the last position
+    computes whether some pair differs.
     """
     bits = max(1, ceil_log2(n))
     symbol = token("symbol", {t: (int(t == "1"), int(t == PAD)) for t in TOKENS}, labels=("one", "pad"))
@@ -70,7 +70,7 @@ def test_a_padded_family_with_tables_recognises_palindromes(arithmetic: str) -> 
 
 
 def doubling(n: int) -> Transformer:
-    """Two loops with turns of their own."""
+    """Two loops, each with its own number of iterations."""
     del n
     bit = token("symbol", {t: (int(t == "1"),) for t in TOKENS})
     spread = loop(
@@ -85,8 +85,8 @@ def doubling(n: int) -> Transformer:
 
 def test_loops_are_measured_each_by_itself() -> None:
     growth = measure(doubling, [2, 3, 4, 8, 16, 17, 32], padding=lambda n: n * n)
-    assert str(growth["turns of spread"]) == "⌈log₂ n⌉"
-    assert str(growth["turns of again"]) == "3"
+    assert str(growth["iterations of spread"]) == "⌈log₂ n⌉"
+    assert str(growth["iterations of again"]) == "3"
     assert len(set(growth["width"].values)) == 1
     assert str(growth["padding"]) == "n²"
     layers = {block.name: len(block.layers) for block in doubling(1).blocks}
@@ -152,8 +152,8 @@ def test_no_formula_is_guessed() -> None:
 @pytest.mark.parametrize(
     "points",
     [
-        {8: 5},  # one size confirms nothing
-        {8: 5, 16: 5},  # one held out is not more than one that determines
+        {8: 5},  # one size does not confirm a formula
+        {8: 5, 16: 5},  # two points determine one coefficient and hold out one, which is too few
         {2: 9, 4: 10, 8: 12},  # ⌈log₂ T⌉ of uniform-circuits, which a line fits
         {5: 3, 6: 3, 7: 3, 8: 3},  # ⌈log₂ n⌉, where it is constant
         {n: ceil_log2(n) for n in (16, 17, 18, 19, 20)},  # …, where it is constant but for one

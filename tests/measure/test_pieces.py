@@ -1,7 +1,7 @@
-"""Lemma 27: rounding to p bits needs a ReLU network with 2^p affine pieces, give or take what the proof leaves out.
+"""Lemma 27: rounding to p bits needs a ReLU network with 2^p affine pieces, up to the cases that the proof omits.
 
 A network with ℓ layers of m units computes a function with at most (2m)^ℓ pieces (Telgarsky 2015, Lemma 2.1). Lemma 27
-of "Simulating Hard Attention Using Soft Attention" says that rounding to p bits needs 2^p of them, so that no network
+of "Simulating Hard Attention Using Soft Attention" states that rounding to p bits needs 2^p of them, so that no network
 of constant size rounds to logarithmically many bits.
 """
 
@@ -33,7 +33,7 @@ def fewest_pieces(points: Sequence[Point]) -> int:
 
 
 def most_pieces(layers: int, width: int) -> int:
-    """The most pieces that a ReLU network computes."""
+    """Maximum number of pieces of a ReLU network."""
     found: int = (2 * width) ** layers
     return found
 
@@ -43,7 +43,7 @@ def _on_a_line(one: Point, two: Point, three: Point) -> bool:
 
 
 def points(p: int, more: int, rounding: Callable[[Fraction], int]) -> list[tuple[Fraction, Fraction]]:
-    """Numbers of p + more bits, and what they are rounded to: p bits, at most 2^p - 1."""
+    """Numbers of p + more bits, with their roundings to p bits, at most 2^p - 1."""
     numbers = [Fraction(k, 1 << more) for k in range(1 << p + more)]
     return [(x, Fraction(min(rounding(x), (1 << p) - 1))) for x in numbers]
 

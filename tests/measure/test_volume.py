@@ -1,4 +1,4 @@
-"""The volume that a model needs: measured where it is known."""
+"""The volume that a model needs, for models whose volume is known."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def precisions(source: str, theorem: str, up_to: int) -> list[int | None]:
 
 
 def test_unique_hard_attention_without_positions_needs_constant_volume() -> None:
-    assert set(precisions("prev (Q_a or Q_b and Q_a)", "unique-hard", 9)) == {2}
+    assert set(precisions("prev (Q_a or Q_b and Q_a)", "temporal-unique-hard", 9)) == {2}
 
 
 def test_position_features_take_volume_that_grows() -> None:

@@ -17,7 +17,7 @@ GROUPS = {
     "theorems": "even-length = toy_theorem:THEOREM",
     "arithmetics": "toy = toy_arithmetic:ARITHMETIC",
     "formats": "backwards = toy_format:FORMAT",
-    "exports": "text = toy_export:STOCK",
+    "exports": "text = toy_export:EXPORT_FORMAT",
     "engines": "asked = toy_engine:ENGINE",
 }
 

@@ -15,11 +15,11 @@ from softmachine.exports.writing import Filled
 from softmachine.support.progress import Tell
 
 
-def fill(model: Model, folder: Path, length: int, dtype: str, dialogue: Dialogue, tell: Tell) -> Filled:
+def fill(model: Model, folder: Path, length: int, dtype: str, prompt_format: Dialogue, tell: Tell) -> Filled:
     placed = gpt2(lower(model, length), dtype)
     (folder / "weights.txt").write_text("\n".join(model.weights.coordinates), encoding="utf-8")
     verified = Verification(dtype, 0, 0, 0, None, None)
     return Filled(placed, "text", (verified,), 0, 0, Manual("none", "text", "", False, "nobody"))
 
 
-STOCK = StockFormat("text", "text", fill, libraries=lambda: None)
+EXPORT_FORMAT = StockFormat("text", "text", fill, libraries=lambda: None)

@@ -44,14 +44,14 @@ def browser() -> Iterator[Browser]:
 
 @pytest.fixture
 def short_pages(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Pages with little room, so that short runs have windows."""
+    """Pages with a low position limit, so that short runs have windows."""
     monkeypatch.setattr("softmachine.inspection.page.shown.MOST_POSITIONS", 200)
     monkeypatch.setattr("softmachine.inspection.page.shown.WINDOW", 60)
 
 
 @dataclass
 class Opened:
-    """A page in the browser, and what it did that it should not have done."""
+    """A page in the browser, with its console messages and requests."""
 
     page: Page
     file: Path
@@ -68,7 +68,7 @@ class Opened:
         return str(self.value("location.hash"))
 
     def require_quiet(self) -> None:
-        """Nothing was said in the console, nothing was asked of anybody."""
+        """The console is empty, and there were no requests."""
         assert self.messages == []
         assert [url for url in self.requests if not url.startswith(("file:", "data:", "blob:"))] == []
 
@@ -78,7 +78,7 @@ Open = Callable[..., Opened]
 
 @pytest.fixture
 def open_file(browser: Browser) -> Iterator[Open]:
-    """Opens a file in a browser without a network, and sees in the end that it was quiet."""
+    """Opens a file in a browser without a network, and finally checks that it was quiet."""
     contexts, opened = [], list[Opened]()
 
     def open_it(file: Path, address: str = "", *, width: int = 1280, scheme: str = "light") -> Opened:
@@ -105,7 +105,7 @@ def open_file(browser: Browser) -> Iterator[Open]:
 
 @pytest.fixture(scope="session")
 def files(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
-    """The pages of runs by what they are an example of, each made once."""
+    """The pages of runs by kind, each rendered once."""
     folder = tmp_path_factory.mktemp("pages")
 
     def file_of(kind: str) -> Path:
@@ -119,7 +119,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
 
 @pytest.fixture
 def open_kind(open_file: Open, files: Callable[[str], Path]) -> Open:
-    """Opens the page of such a run, and waits until it is there."""
+    """Opens the page of such a run, and waits until it is ready."""
 
     def open_it(kind: str, address: str = "", **how: Any) -> Opened:
         opened = open_file(files(kind), address, **how)
@@ -131,7 +131,7 @@ def open_kind(open_file: Open, files: Callable[[str], Path]) -> Open:
 
 @pytest.fixture
 def open_run(open_file: Open, tmp_path: Path) -> Open:
-    """Writes the page of a run, opens it, and waits until it is there."""
+    """Writes the page of a run, opens it, and waits until it is ready."""
 
     def open_it(run: Run, address: str = "", *, step: int | None = None, **how: Any) -> Opened:
         file = tmp_path / f"{len(list(tmp_path.iterdir()))}.html"

@@ -1,4 +1,4 @@
-"""Runs of every language, short enough to be looked at everywhere."""
+"""Runs of every language, short enough to test every position."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ OTHERS: dict[str, tuple[str, str | None, dict[str, Any]]] = {
     "two tapes": ("two-tape-palindrome", "aba", {}),
     "counting formula": ("dyck-1-formula", "(())", {}),
     "crasp that answers": ("dyck-1-crasp", "(())()", {}),
-    "ternary": ("palindrome", "aba", {"theorem": "ternary"}),
-    "summary": ("binary-counter", None, {"theorem": "chapter-8-summary", "max_steps": 60}),
-    "address bits": ("palindrome", "aba", {"theorem": "address-bits"}),
+    "turing-ternary": ("palindrome", "aba", {"theorem": "turing-ternary"}),
+    "summary": ("binary-counter", None, {"theorem": "turing-average-hard-summary", "max_steps": 60}),
+    "address bits": ("palindrome", "aba", {"theorem": "turing-binary-address"}),
 }
-"""More, by what they are an example of."""
+"""Further runs, by the feature that they demonstrate."""
 
 
 @cache

@@ -1,4 +1,4 @@
-"""The page as a file: the same bytes for the same run, in a frame, and what is refused. No browser is needed."""
+"""The page as a file: deterministic, in a frame, and refusals. No browser is needed."""
 
 from __future__ import annotations
 
@@ -105,10 +105,10 @@ def test_the_scene_at_a_window_is_the_one_of_the_whole_run(short_pages: None) ->
 
 @given(st.lists(st.integers(-(10**18), 10**18), max_size=40))
 def test_differences_lose_nothing(values: list[int]) -> None:
-    order, firsts, count, told = differences(values)  # type: ignore[misc,str-unpack]
+    order, firsts, count, computed = differences(values)  # type: ignore[misc,str-unpack]
     assert isinstance(count, int)
     assert isinstance(order, int)
-    rest = [int(value) for value in told] * (count if len(told) == 1 else 1)  # type: ignore[union-attr,arg-type]
+    rest = [int(value) for value in computed] * (count if len(computed) == 1 else 1)  # type: ignore[union-attr,arg-type]
     for first in reversed([int(value) for value in firsts]):  # type: ignore[union-attr,arg-type]
         total = [first]
         for value in rest:

@@ -10,7 +10,19 @@ import softmachine as sm
 from tests.page.conftest import Open
 from tests.page.runs import LANGUAGES, run_of
 
-SECTIONS = ("header", "controls", "strip", "picture", "source", "guide", "board", "head", "soft", "logits", "stream")
+SECTIONS = (
+    "header",
+    "controls",
+    "strip",
+    "picture",
+    "source",
+    "guide",
+    "architecture",
+    "head",
+    "soft",
+    "logits",
+    "stream",
+)
 TITLES = {
     "turing": "tape",
     "temporal": "word with values",
@@ -31,9 +43,9 @@ def test_every_language_has_all_elements_and_a_picture_of_its_own(open_kind: Ope
     assert opened.page.locator("#picture-body").inner_text().strip()
     assert opened.page.locator("#lines li").count() == len(run_of(kind).model.codec.lines)
     assert opened.text("#verdict") == run_of(kind).verdict
-    assert opened.page.locator("#board .chip").count() > 0
+    assert opened.page.locator("#architecture .chip").count() > 0
     assert opened.page.locator("#stream td.changed").count() > 0
-    assert "margin" in opened.text("#logits-told")
+    assert "margin" in opened.text("#logits-summary")
     assert opened.page.locator(".problem:visible").count() == 0
     for _ in range(3):
         opened.page.keyboard.press("ArrowLeft")
@@ -43,7 +55,7 @@ def test_keys_and_buttons_step_and_the_address_keeps_the_place(open_kind: Open) 
     opened = open_kind("turing", "#step=3&head=3.1")
     page = opened.page
     assert "step 3" in opened.text("#where")
-    assert opened.text("#board .chip[aria-pressed=true]") == "last write"
+    assert opened.text("#architecture .chip[aria-pressed=true]") == "last write"
     page.keyboard.press("ArrowRight")
     assert opened.step() == "#step=4&head=3.1"
     page.click("#next")
@@ -55,7 +67,7 @@ def test_keys_and_buttons_step_and_the_address_keeps_the_place(open_kind: Open) 
     assert opened.step() == "#step=3&head=2.4"
     page.click("#last")
     assert "accept" in opened.text("#verdict")
-    assert opened.step().startswith("#step=@20")  # what is decided there is the verdict, no step
+    assert opened.step().startswith("#step=@20")  # the verdict is decided there, which is not a step
     page.keyboard.press("Home")
     assert opened.step().startswith("#step=@0")
 
@@ -81,7 +93,7 @@ def test_a_token_a_number_and_a_text_are_jumped_to(open_kind: Open) -> None:
     opened.value("() => { location.hash = '#step=2&head=1.1' }")
     page.wait_for_timeout(100)
     assert "step 2 " in opened.text("#where")
-    assert opened.text("#board .chip[aria-pressed=true]") == "mean of moves"
+    assert opened.text("#architecture .chip[aria-pressed=true]") == "mean of moves"
 
 
 def test_space_plays_until_it_is_pressed_again(open_kind: Open) -> None:
@@ -111,19 +123,19 @@ def test_the_rule_the_tape_and_the_sentence_are_those_of_the_step(open_kind: Ope
     assert opened.text("#lines .active") == str(rule)
     assert opened.text(".tape .under bdi") == now.read()[0]
     assert now.state in opened.text("#picture .state")
-    told = sm.inspect(run_of("turing")).at(sm.inspect(run_of("turing")).position_of(9))
+    computed = sm.inspect(run_of("turing")).at(sm.inspect(run_of("turing")).position_of(9))
     assert opened.text("#why").startswith("last write cell")
     assert (
-        told.head("last write").chosen[0]
+        computed.head("last write").chosen[0]
         == opened.value("softmachine.page.exact.keys(2, 0, softmachine.page.state.position)")[0]
     )
 
 
 def test_heads_of_loops_are_looked_at_turn_by_turn(open_kind: Open) -> None:
-    opened = open_kind("circuit", "#step=30&head=2.1&turn=2")
-    assert opened.text("#board .turns span") == "2"
+    opened = open_kind("circuit", "#step=30&head=2.1&iteration=2")
+    assert opened.text("#architecture .iterations span") == "2"
     opened.page.get_by_label("next iteration").click()
-    assert opened.step() == "#step=30&head=2.1&turn=3"
+    assert opened.step() == "#step=30&head=2.1&iteration=3"
     assert opened.page.locator("#picture .gate.live").count() > 0
     assert opened.page.locator("#picture .wire.live").count() > 0
 
@@ -142,17 +154,17 @@ def test_guides_are_walked_through_and_show_their_heads(open_run: Open) -> None:
 
     run = run_of("turing")
     guide = (
-        Guide("Where is the head?", "By (8.13).", ("undo…", "head")),
+        Guide("Where is the head?", "By (8.13).", ("recover…", "head")),
         Guide("And then?", "By 8.2.", ("last write",)),
     )
     guided = replace(run, model=replace(run.model, theorem=replace(run.model.theorem, guide=guide)))
     opened = open_run(guided, "#step=4")
     opened.page.get_by_role("button", name="And then?").click()
     assert "By 8.2." in opened.text("#guide")
-    assert opened.page.locator("#board .chip.shows").all_inner_texts() == ["last write"]
+    assert opened.page.locator("#architecture .chip.shows").all_inner_texts() == ["last write"]
     assert "guide=2" in opened.step()
     opened.page.get_by_role("button", name="Where is the head?").click()
-    assert opened.page.locator("#board button.shows").count() == 4
+    assert opened.page.locator("#architecture button.shows").count() == 4
     assert opened.page.locator("#stream tr.shows").count() > 0
 
 

@@ -1,4 +1,4 @@
-"""The page on narrow and wide screens, light and dark; hostile symbols; for those who cannot see or have no mouse."""
+"""The page on narrow and wide screens, light and dark; hostile symbols; accessibility and keyboard operation."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.page.runs import LANGUAGES
 
 ROOT = Path(__file__).parents[2]
 FEW = ("turing", "srasp", "graph")
-"""Looked at by axe whenever the suite runs."""
+"""Kinds of pages that axe checks in every run of the suite."""
 SCHEMES: tuple[Literal["light", "dark"], ...] = ("light", "dark")
 FAULTS = "async () => (await axe.run()).violations.map((one) => [one.id, one.nodes.map((node) => node.html)])"
 

@@ -16,12 +16,12 @@ from tests.page.conftest import Open, Opened
 from tests.page.runs import LANGUAGES, OTHERS, run_of
 
 STREAM = "([s, c, p]) => softmachine.value(s, c, p)"
-CONTEST = "([l, h, p]) => softmachine.contest(l, h, p)"
+RANKING = "([l, h, p]) => softmachine.ranking(l, h, p)"
 RETRIEVED = "([l, h, p]) => softmachine.retrieved(l, h, p)"
 
 
 def stages(run: Run) -> list[tuple[int, int, int]]:
-    """The layers as they are computed: block, turn and depth of each."""
+    """The layers in order of computation: block, iteration and depth of each."""
     length = run.prompt.length
     blocks = enumerate(run.model.weights.blocks)
     return [(b, t, d) for b, block in blocks for t in range(block.count(length)) for d in range(len(block.layers))]
@@ -31,7 +31,7 @@ def require_equal(opened: Opened, run: Run, moment: Moment, place: int, chooser:
     """Compare a position: coordinates after random sublayers, random heads, all logits."""
     weights = run.model.weights
     assert opened.value("([p]) => softmachine.logits(p)", place) == [str(value) for value in moment.logits.values]
-    # Sublayers that add nothing are not shown to who inspects; the page has two a layer.
+    # Hooks are not called for sublayers that add nothing; the page has two per layer.
     streams = {(s.stage.layer, s.stage.turn, s.stage.sublayer): s for s in moment.streams}
     order = stages(run)
     numbers = {where: sum(len(b.layers) for b in weights.blocks[: where[0]]) + where[2] + 1 for where in order}
@@ -52,12 +52,12 @@ def require_equal(opened: Opened, run: Run, moment: Moment, place: int, chooser:
         layer = next(k for k, where in enumerate(order) if numbers[where] == head.stage.layer and where[1] == turn)
         retrieved = opened.value(RETRIEVED, layer, head.index, place)
         assert retrieved == [str(value) for value in head.retrieved]
-        contest: Any = opened.value(CONTEST, layer, head.index, place)
-        assert [Fraction(score) for score in contest["scores"]] == list(head.scores.values())
-        assert tuple(contest["tied"]) == head.tied
+        ranking: Any = opened.value(RANKING, layer, head.index, place)
+        assert [Fraction(score) for score in ranking["scores"]] == list(head.scores.values())
+        assert tuple(ranking["tied"]) == head.tied
         if head.gap is not None:
-            assert Fraction(contest["best"]) - Fraction(contest["next"]) == head.gap
-            assert tuple(contest["following"]) == head.next_best
+            assert Fraction(ranking["best"]) - Fraction(ranking["next"]) == head.gap
+            assert tuple(ranking["following"]) == head.next_best
 
 
 def compare(opened: Opened, run: Run, positions: int, triples: int, seed: int) -> None:

@@ -1,4 +1,4 @@
-"""Soft attention in the page: the slider, where decisions break, and that it is below what is certified."""
+"""Soft attention in the page: the slider, and the scale at which decisions break, which is below the certified one."""
 
 from __future__ import annotations
 
@@ -38,12 +38,12 @@ def test_nothing_is_said_of_scales_that_were_not_tried(open_kind: Open) -> None:
 def test_the_slider_makes_attention_soft_and_breaks_a_decision(open_kind: Open) -> None:
     opened = open_kind("turing", "#step=9&head=3.1")
     opened.page.check("#softly")
-    assert "every decision is right" in opened.text("#soft-told")
+    assert "every decision is right" in opened.text("#soft-summary")
     assert "%" in opened.text("#why")
     opened.page.locator("#sharpness").fill("150")
-    assert "break" in opened.text("#soft-told")
+    assert "break" in opened.text("#soft-summary")
     opened.page.uncheck("#softly")
-    assert "Hard attention" in opened.text("#soft-told")
+    assert "Hard attention" in opened.text("#soft-summary")
 
 
 def test_the_scale_of_the_certificate_is_that_of_soften(open_kind: Open) -> None:
@@ -65,10 +65,10 @@ def test_a_soft_model_is_computed_as_the_dense_engine_does(
     streams = DenseEngine(run.model.weights).residual_stream([tokens]).value[0]
     for position in (0, 3, len(tokens) - 1):
         found = opened.value(
-            "([position]) => [...softmachine.page.soft.soft.moment(1, { position }).streams.at(-1)]", position
+            "([position]) => [...softmachine.page.soft.soft.activations(1, { position }).streams.at(-1)]", position
         )
         assert found == pytest.approx([float(value) for value in streams[position]], abs=1e-9)
-    assert "every decision is right" in opened.text("#soft-told")
+    assert "every decision is right" in opened.text("#soft-summary")
 
 
 def test_a_run_of_500_positions_is_made_soft(open_run: Open) -> None:

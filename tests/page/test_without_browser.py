@@ -1,4 +1,4 @@
-"""What the page computes, by its own script in node: layer norm, and heads that take one of the keys that tie.
+"""The page's script in node: layer norm, and unique-hard heads with ties.
 
 The tests beside this one need a browser; this one needs none, and looks at numbers only.
 """
@@ -26,14 +26,14 @@ const data = JSON.parse(require('fs').readFileSync(0, 'utf8'));
 const model = new Model(data);
 const places = [...Array(model.count).keys()];
 const found = data.soft.still
-  ? places.map((position) => [...new Soft(model, data.soft).moment(1, { position, layer: 0, head: 0 }).logits])
+  ? places.map((position) => [...new Soft(model, data.soft).activations(1, { position, layer: 0, head: 0 }).logits])
   : places.map((p) => new Exact(model).logits(p).map(exactly));
 console.log(JSON.stringify(found));
 """
 
 
 def logits_of_page(run: Run) -> Any:
-    """The logits at all positions, as the script of the page finds them."""
+    """The logits at all positions, computed by the page's script."""
     if NODE is None:
         pytest.skip("needs node")
     web = files("softmachine.inspection.page") / "web"
@@ -47,9 +47,9 @@ EXACT = [
     ("#<[Q_a] >= #<[Q_b]", "temporal-layer-norm", "abbaab"),
     ("once (#<[Q_a] > 2 and prev Q_b)", "temporal-layer-norm", "aabab"),
     ("dyck-1-crasp", "crasp-layer-norm", "(())()"),
-    ("prev (Q_a and not Q_b)", "unique-hard", "abaab"),
-    ("Q_a since Q_b", "unique-hard", "abbaa"),
-    ("next Q_a or Q_b until Q_a", "unique-hard", "abba"),
+    ("prev (Q_a and not Q_b)", "temporal-unique-hard", "abaab"),
+    ("Q_a since Q_b", "temporal-unique-hard", "abbaa"),
+    ("next Q_a or Q_b until Q_a", "temporal-unique-hard", "abba"),
 ]
 
 
@@ -70,7 +70,7 @@ def test_the_layer_norm_hash_is_computed_in_floats(source: str) -> None:
 
 
 def test_softmax_in_place_of_a_head_that_takes_one_key_is_not_shown_as_certified() -> None:
-    data = page_data(Inspection(sm.run(sm.compile("prev Q_a", "unique-hard"), "aa")), None, "")
+    data = page_data(Inspection(sm.run(sm.compile("prev Q_a", "temporal-unique-hard"), "aa")), None, "")
     assert isinstance(data, dict)
     assert isinstance(data["soft"], dict)
     assert "takes one of the keys that tie" in str(data["soft"]["why"])

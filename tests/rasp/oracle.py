@@ -1,4 +1,4 @@
-"""An interpreter of the first dialect in plain Python, straight from its rules, for tests: lists and fractions only."""
+"""Independent interpreter of the tracr dialect in plain Python, with lists and fractions only."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from typing import Any
 
 from softmachine import rasp
 
-asked_of_none: list[object] = []
-"""Predicates that were called with None: where one raises an error for some, softmachine takes it for every None."""
+called_with_none: list[object] = []
+"""Predicates that were called with None: softmachine assumes that they raise an error for every None if for some."""
 
 
 class Wrong(Exception):  # noqa: N818
-    """The dialect has no value here."""
+    """The dialect defines no value here."""
 
 
 def evaluate(expression: rasp.Expression, xs: Sequence[Any], *, causal: bool = False) -> list[Any]:
@@ -74,7 +74,7 @@ def tried(function: Any, *arguments: Any) -> Any:
 
 def compared(predicate: Any, key: Any, query: Any) -> bool:
     if key is None or query is None:
-        asked_of_none.append(predicate)
+        called_with_none.append(predicate)
     try:
         return bool(predicate(key, query))
     except TypeError:

@@ -1,4 +1,4 @@
-"""Objects with just the class names and attributes that programs of the other library have."""
+"""Stand-ins for tracr's classes, with the same class names and attributes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Programs that were written in Python, compiled: what the weights say is what the program means."""
+"""Compiled Python programs: the output of the model equals that of the program."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.rasp.test_programs import CASES
 pytest.importorskip("softmachine.theorems.rasp")
 
 WITHOUT = ("pair balance", "most frequent")
-"""An output that is a difference of two means, and an order of negative numbers: there is no construction for these."""
+"""Programs without a construction: an output that is a difference of two means, and an order of negative numbers."""
 
 
 @pytest.mark.parametrize("case", [case for case in CASES if case not in WITHOUT])
@@ -63,9 +63,9 @@ def test_a_rounded_mean_over_a_selection_that_may_be_empty_is_compiled(
     assert sm.run(model, ["0"]).outcome.values == ("None",)
 
 
-def test_the_refusal_of_a_mean_as_an_output_gives_advice_that_works() -> None:
+def test_the_hint_for_a_mean_as_an_output_works() -> None:
     mean = rasp.Aggregate(rasp.Select(rasp.tokens, rasp.tokens, rasp.Comparison.LT), rasp.tokens)
-    with pytest.raises(ConstructionError, match="round it, or compare it with something"):
+    with pytest.raises(ConstructionError, match="round it, or compare it with another value"):
         sm.compile(rasp.program(mean, [0, 1]))
     for advised in (rasp.Map(round, mean), rasp.Map(lambda value: value > 0, mean)):
         assert sm.check(rasp.program(advised, [0, 1]), up_to=3).holds

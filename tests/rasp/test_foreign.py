@@ -1,4 +1,4 @@
-"""Programs of the other library: stand-ins that have its class names and attributes, and nothing else."""
+"""Programs of tracr, represented by stand-ins with its class names and attributes."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def test_a_causal_program_sees_what_was_read() -> None:
 
 
 def test_a_predicate_may_be_a_function_of_comparisons() -> None:
-    """Joined selectors are functions there, which call comparisons of that library."""
+    """In tracr, combined selectors are functions that call its comparisons."""
     table: dict[other.Comparison, Callable[[Any, Any], Any]] = {
         EQ: lambda key, query: key == query,
         LEQ: lambda key, query: key <= query,
@@ -63,7 +63,7 @@ def test_a_predicate_may_be_a_function_of_comparisons() -> None:
 
 
 def as_other(expression: rasp.Expression) -> Any:
-    """One of our expressions, as the other library would have it."""
+    """Convert an expression to tracr's classes."""
     kind = KINDS[next(base.__name__ for base in type(expression).__mro__ if base.__name__ in KINDS)]
     name = next(base.__name__ for base in type(expression).__mro__ if base.__name__ in KINDS)
     made = getattr(other, name).__new__(getattr(other, name))
@@ -76,7 +76,7 @@ def as_other(expression: rasp.Expression) -> Any:
 
 
 @pytest.mark.parametrize("seed", range(40))
-def test_random_programs_are_the_same_as_ours(seed: int) -> None:
+def test_random_programs_are_converted(seed: int) -> None:
     ours, random = Generator(seed).number(2), Random(seed)
     theirs = converted(as_other(ours))
     for length in (1, 4):

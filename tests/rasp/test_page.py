@@ -1,4 +1,4 @@
-"""docs/rasp-python.md promises names that are there; `tests/test_docs.py` runs its Python."""
+"""The names documented on docs/rasp-python.md exist; `tests/test_docs.py` runs its Python."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Programs that everyone knows, in the spelling of the first dialect, against plain Python; vocabularies."""
+"""Well-known programs in the tracr dialect, compared with plain Python; vocabularies."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def hist() -> rasp.SOp:
 
 
 def double_hist() -> rasp.SOp:
-    """How many letters there are that occur as often as this one."""
+    """The number of different letters that occur as often as this one."""
     first = rasp.Select(rasp.tokens, rasp.tokens, EQ) & rasp.Select(rasp.indices, rasp.indices, LT)
     is_first = rasp.SelectorWidth(first) == 0
     count = hist()
@@ -85,7 +85,7 @@ def shuffle_dyck(*pairs: tuple[str, str]) -> rasp.SOp:
 
 
 def dyck_by_prefix() -> rasp.SOp:
-    """T where the prefix is balanced, F where it can never be, P where it still may be."""
+    """T where the prefix is balanced, F where it cannot become so, P otherwise."""
     up = rasp.Map(lambda t: 1 if t == "(" else -1, rasp.tokens)
     prevs = rasp.Select(rasp.indices, rasp.indices, LEQ)
     balance = (rasp.indices + 1) * rasp.Aggregate(prevs, up)
@@ -98,7 +98,7 @@ def shift() -> rasp.SOp:
 
 
 def detect(pattern: str) -> rasp.SOp:
-    """Where the pattern has just been read."""
+    """Whether the pattern ends at each position."""
     found: rasp.SOp = rasp.Full(True)
     for back, letter in enumerate(reversed(pattern)):
         before = rasp.Select(rasp.indices, rasp.indices - back, EQ)
@@ -107,7 +107,7 @@ def detect(pattern: str) -> rasp.SOp:
 
 
 def most_frequent() -> rasp.SOp:
-    """The letters by how often they occur, the most frequent first; each as often as it occurs."""
+    """The letters sorted by frequency, the most frequent first; each repeated by its frequency."""
     count = hist()
     key = rasp.SequenceMap(lambda c, i: -c, count, rasp.indices)
     before = rasp.Select(key, key, LT) | (rasp.Select(key, key, EQ) & rasp.Select(rasp.tokens, rasp.tokens, LT))
@@ -116,7 +116,7 @@ def most_frequent() -> rasp.SOp:
 
 
 def count_less_frequent(most: int) -> rasp.SOp:
-    """How many letters occur at most so often."""
+    """The number of letters that occur at most ``most`` times."""
     rare = rasp.Map(lambda c: 1 if c <= most else 0, hist())
     return rasp.SelectorWidth(rasp.Select(rare, rasp.Full(1), EQ))
 
@@ -181,7 +181,7 @@ CASES: dict[str, tuple[str, Callable[[], rasp.SOp], Callable[[str], list[Any]]]]
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_a_known_program_computes_what_it_is_known_for(case: str) -> None:
+def test_known_programs_agree_with_their_definitions(case: str) -> None:
     alphabet, make, expected = CASES[case]
     sop, letters = make(), random.Random(case)
     program = rasp.program(sop, alphabet, name=case)
@@ -199,7 +199,7 @@ def test_a_program_is_the_same_after_it_was_written_as_text(case: str) -> None:
     assert (again.definitions, again.output, again.letters) == (program.definitions, program.output, program.letters)
 
 
-def test_the_text_reads_as_people_would_write_it() -> None:
+def test_the_text_is_readable() -> None:
     text = to_text(rasp.program(dyck_by_prefix(), "()", name="dyck"))
     assert 'dyck = "F" if selector_width(' in text
 
@@ -229,7 +229,7 @@ def test_letters_may_be_numbers_and_a_set_of_them_is_sorted() -> None:
 
 
 @pytest.mark.parametrize(
-    ("vocabulary", "said"),
+    ("vocabulary", "message"),
     [
         (["1", 1], "both written as the letter 1"),
         ([object()], "a object is not a symbol"),
@@ -237,8 +237,8 @@ def test_letters_may_be_numbers_and_a_set_of_them_is_sorted() -> None:
         ([float("nan")], "nan is not a finite number"),
     ],
 )
-def test_a_vocabulary_that_is_none_is_refused(vocabulary: Any, said: str) -> None:
-    with pytest.raises(InvalidError, match=said):
+def test_an_invalid_vocabulary_is_refused(vocabulary: Any, message: str) -> None:
+    with pytest.raises(InvalidError, match=message):
         rasp.program(rasp.tokens, vocabulary)
 
 

@@ -1,4 +1,4 @@
-"""Random programs of the first dialect: what softmachine makes of them is what the rules of the dialect say."""
+"""Random programs of the tracr dialect, compared with an independent interpreter."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 
 from softmachine import rasp
 from softmachine.support.errors import ConstructionError, InputError, InvalidError
-from tests.rasp.oracle import Wrong, asked_of_none, evaluate
+from tests.rasp.oracle import Wrong, called_with_none, evaluate
 
 OF_SYMBOL: list[Callable[[Any], Any]] = [
     lambda t: t == "a",
@@ -143,13 +143,13 @@ class Generator:
 
 
 def judged(seed: int) -> str:
-    """How one random program fares on some words: agrees, is undefined, or is refused."""
+    """The outcome of one random program on some words: it agrees, is undefined, or is rejected."""
     generator = Generator(seed)
     sop, causal = generator.number(3), seed % 3 == 0
     verdict = "agrees"
     for length in (1, 3, 6):
         word = [generator.random.choice("abc") for _ in range(length)]
-        asked_of_none.clear()
+        called_with_none.clear()
         try:
             expected = evaluate(sop, word, causal=causal)
         except Wrong:
@@ -159,7 +159,7 @@ def judged(seed: int) -> str:
         except (InvalidError, ConstructionError):
             return "refused"
         except InputError as error:
-            if asked_of_none:
+            if called_with_none:
                 return "undefined"
             raise AssertionError(f"seed {seed}: {word} has values {expected}, but {error}") from error
         plain = [float(x) if isinstance(x, Fraction) else x for x in expected]

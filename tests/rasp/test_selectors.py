@@ -1,4 +1,4 @@
-"""Selectors and aggregates of the first dialect, against lists of Python; predicates as pairs, or taken apart."""
+"""Selectors and aggregates of the tracr dialect, compared with Python lists; predicates as pairs, or decomposed."""
 
 from __future__ import annotations
 
@@ -179,7 +179,7 @@ BAD: list[tuple[Callable[[], object], type[SoftmachineError], str]] = [
 ]
 
 
-@pytest.mark.parametrize(("make", "kind", "said"), BAD)
-def test_bad_input_is_named(make: Callable[[], object], kind: type[SoftmachineError], said: str) -> None:
-    with pytest.raises(kind, match=said):
+@pytest.mark.parametrize(("make", "kind", "message"), BAD)
+def test_bad_input_is_named(make: Callable[[], object], kind: type[SoftmachineError], message: str) -> None:
+    with pytest.raises(kind, match=message):
         make()

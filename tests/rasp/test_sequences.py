@@ -1,4 +1,4 @@
-"""Sequence operators of the first dialect, one by one, against lists of Python; functions as tables; bad input."""
+"""Sequence operators of the tracr dialect, compared with Python lists; functions as tables; invalid input."""
 
 from __future__ import annotations
 
@@ -156,9 +156,9 @@ BAD: list[tuple[Callable[[], object], type[SoftmachineError], str]] = [
 ]
 
 
-@pytest.mark.parametrize(("make", "kind", "said"), BAD)
-def test_bad_input_is_named(make: Callable[[], object], kind: type[SoftmachineError], said: str) -> None:
-    with pytest.raises(kind, match=said) as caught:
+@pytest.mark.parametrize(("make", "kind", "message"), BAD)
+def test_bad_input_is_named(make: Callable[[], object], kind: type[SoftmachineError], message: str) -> None:
+    with pytest.raises(kind, match=message) as caught:
         make()
     assert "test_sequences.py" in str(caught.value) or kind is UsageError
 

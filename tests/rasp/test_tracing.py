@@ -1,4 +1,4 @@
-"""Functions of numbers without bound: what is traced is what they compute; what cannot be traced is named."""
+"""Functions of unbounded numbers: traced terms equal the functions; functions that cannot be traced are reported."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def clamp(number: Any, low: Any = 0, high: Any = 5) -> Any:
 def swallow(number: Any) -> Any:
     try:
         return number + 1
-    except Exception:  # nothing that tracing raises is caught by this
+    except Exception:  # does not catch what tracing raises
         return 0
 
 
@@ -112,7 +112,7 @@ TWO: list[Callable[[Any, Any], Any]] = [
 
 
 def agree(function: Callable[..., Any], term: Term, *numbers: Any) -> bool:
-    """Whether a term is what a function gives for some numbers."""
+    """Whether a term equals a function on some numbers."""
     try:
         expected = function(*map(python_value, numbers))
     except ZeroDivisionError:
@@ -187,9 +187,9 @@ REFUSED: list[tuple[Callable[[Any], Any], str]] = [
 ]
 
 
-@pytest.mark.parametrize(("function", "said"), REFUSED)
-def test_what_cannot_be_traced_is_named(function: Callable[[Any], Any], said: str) -> None:
-    with pytest.raises(ConstructionError, match=said) as caught:
+@pytest.mark.parametrize(("function", "message"), REFUSED)
+def test_what_cannot_be_traced_is_named(function: Callable[[Any], Any], message: str) -> None:
+    with pytest.raises(ConstructionError, match=message) as caught:
         trace(function, [Argument(0)], [INTEGER])
     assert caught.value.hint
 
@@ -206,9 +206,9 @@ def deep(number: Any) -> Any:
     return number
 
 
-@pytest.mark.parametrize(("function", "said"), [(forever, "paths"), (deep, "operations")])
-def test_what_would_be_too_large_is_refused(function: Callable[[Any], Any], said: str) -> None:
-    with pytest.raises(ConstructionError, match=said):
+@pytest.mark.parametrize(("function", "message"), [(forever, "paths"), (deep, "operations")])
+def test_what_would_be_too_large_is_refused(function: Callable[[Any], Any], message: str) -> None:
+    with pytest.raises(ConstructionError, match=message):
         trace(function, [Argument(0)], [INTEGER])
 
 
@@ -234,7 +234,7 @@ def test_a_function_that_depends_on_something_else_is_found_out() -> None:
         trace(counting, [Argument(0)], [INTEGER])
 
 
-def test_no_except_of_a_function_catches_the_questions_of_the_tracer() -> None:
+def test_a_function_cannot_catch_the_exceptions_of_the_tracer() -> None:
     def careful(number: Any) -> Any:
         try:
             return 1 if number > 3 else 2

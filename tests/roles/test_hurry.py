@@ -50,7 +50,7 @@ TYPOS = [
     ("softmachine dataset palindrome --up-to 3 -o rows.xlsx", ".jsonl"),
     ("softmachine show nothing-like-it", "`softmachine zoo` lists the bundled sources"),
     ("softmachine zoo palindrmoe", "palindrome"),
-    ("softmachine theorems chapter8", "chapter-8"),
+    ("softmachine theorems chapter8", "turing-average-hard"),
 ]
 
 

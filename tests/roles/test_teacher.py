@@ -47,7 +47,7 @@ def test_the_tape_is_shown_step_by_step_without_an_option(machine: Desk) -> None
 def test_the_layers_and_heads_are_drawn(machine: Desk) -> None:
     board = machine.types("softmachine show repeat.yaml").out
     assert "attention  last write" in board
-    assert "theorem            chapter-8" in board
+    assert "theorem            turing-average-hard" in board
 
 
 def test_a_class_tries_other_inputs_and_mistakes(machine: Desk) -> None:

@@ -146,7 +146,7 @@ def test_what_a_loop_carries_is_not_to_be_read_outside() -> None:
 
 
 def test_what_a_loop_carries_is_checked_at_every_turn() -> None:
-    """It leaves its kind in the second turn and comes back in the third."""
+    """It leaves its range in the second iteration and returns in the third."""
     small = integer(0, 2)
     there_and_back = loop(
         "there and back",

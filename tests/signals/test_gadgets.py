@@ -1,4 +1,4 @@
-"""Every gadget is what its definition says on all short inputs: signals, exact weights and float64 alike."""
+"""Every gadget equals its definition on all short inputs: as signals, in exact weights and in float64."""
 
 from __future__ import annotations
 

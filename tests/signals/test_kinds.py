@@ -1,4 +1,4 @@
-"""Kinds: what is inferred of a number is true of it, and says as much as it can."""
+"""Value ranges: inferred ranges are correct and as narrow as possible."""
 
 from __future__ import annotations
 

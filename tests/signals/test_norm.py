@@ -102,7 +102,7 @@ def test_weights_compute_what_signals_say(name: str) -> None:
 
 
 def test_what_nobody_asks_for_is_still_part_of_the_norm() -> None:
-    """The root is that of all numbers of the group, also if one of them is read by nobody."""
+    """The root is that of all numbers of the group, even if one of them is never read."""
     whole = norm("whole", stack(2 * SIGNED[0], 2 * SIGNED[1], constant(0), constant(0)))
     model = compile_program(program(whole[0], constant(Fraction(1, 3))))
     (layer,) = model.layers

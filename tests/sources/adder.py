@@ -1,7 +1,7 @@
-"""A binary adder with two tapes, 11 states and 5 symbols: of the size and the speed of the one that the paper measures.
+"""A binary adder with two tapes, 11 states and 5 symbols, of the size and speed of the one measured in the paper.
 
 The first number is moved to the second tape behind a mark; both are added from the right, into the place of the second
-number; the sum goes through the second tape to the left end of the first. It leaves a word without blanks.
+number; the sum is moved via the second tape to the left end of the first. The output has no blanks.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Circuits and graphs that several tests use."""
+"""Circuits and graphs used by several tests."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ def _random_gate(
 
 
 def from_networkx(graph: Any, name: str | None = None) -> Graph:
-    """A networkx graph (of any class) as a graph; the vertices' names are what ``str`` says of them."""
+    """Convert a networkx graph (of any class); vertices are named by ``str``."""
     return Graph(
         name=name or str(getattr(graph, "name", "")) or "graph",
         vertices=tuple(map(str, graph.nodes)),

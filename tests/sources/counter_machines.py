@@ -1,4 +1,4 @@
-"""Random counter machines for property tests, each decided by its seed alone."""
+"""Random counter machines for property tests, determined by the seed."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ def random_condition(rng: random.Random, counters: tuple[str, ...], depth: int =
 def random_counter_machine(
     rng: random.Random, *, letters: int = 2, work_counters: int = 2, states: int = 3
 ) -> CounterMachine:
-    """A machine that never gets stuck, has no choice and takes no counter below 0; it need not halt.
+    """A deterministic machine that never gets stuck and keeps counters non-negative; it need not halt.
 
-    A test excludes those before it in its state, asks for as much as the transition takes away, and ``else`` is there.
+    A test excludes the earlier ones of its state and bounds the decrements of its transition; every state has ``else``.
     """
     alphabet, work = tuple("abcdef"[:letters]), tuple("xyzuvw"[:work_counters])
     counters = alphabet + work

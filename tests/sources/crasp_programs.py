@@ -22,8 +22,8 @@ from softmachine.languages.linear import Linear, Relation
 from softmachine.languages.temporal import FALSE, TRUE, And, Formula, Iff, Implies, Not, Or, Symbol
 
 
-class Maker:
-    """Makes random formulas and terms over some tokens and names."""
+class Generator:
+    """Generates random formulas and terms over some tokens and names."""
 
     def __init__(self, rng: random.Random, tokens: tuple[str, ...]) -> None:
         self.rng = rng
@@ -66,30 +66,30 @@ class Maker:
         return Count(self.formula(depth - 1), rng.choice([None, None, None, "R"]))
 
 
-def random_program(seed: int, *, thinks: bool = True, depth: int = 4) -> Program:
-    """A random program; if it thinks, some rule always applies."""
+def random_program(seed: int, *, with_rules: bool = True, depth: int = 4) -> Program:
+    """A random program; if it has a chain of thought, some rule always applies."""
     rng = random.Random(seed)
     alphabet = ("a", "b", "long letter")[: rng.randint(1, 3)]
-    heads = tuple(rng.sample(["ACC", "REJ", "t", "u v", "'", "a"], rng.randint(1, 4))) if thinks else ()
-    maker = Maker(rng, tuple(dict.fromkeys((*alphabet, *heads))))
+    heads = tuple(rng.sample(["ACC", "REJ", "t", "u v", "'", "a"], rng.randint(1, 4))) if with_rules else ()
+    generator = Generator(rng, tuple(dict.fromkeys((*alphabet, *heads))))
     definitions = []
     for index in range(rng.randint(0, 4)):
         body: Formula | Term
         if rng.random() < 0.5:
-            body = maker.formula(depth)
-            maker.formulas.append(f"f{index}")
+            body = generator.formula(depth)
+            generator.formulas.append(f"f{index}")
         else:
-            body = maker.term(depth)
-            maker.terms.append(f"t{index}")
+            body = generator.term(depth)
+            generator.terms.append(f"t{index}")
         name = f"{'t' if isinstance(body, Linear) else 'f'}{index}"
         definitions.append(Definition(name, body))
-    rules = tuple(Rule(head, maker.formula(depth)) for head in heads)
-    if thinks:
+    rules = tuple(Rule(head, generator.formula(depth)) for head in heads)
+    if with_rules:
         rules += (Rule(rng.choice(heads), TRUE),)
     return Program(
         name=f"random {seed}",
         alphabet=alphabet,
         definitions=tuple(definitions),
         rules=rules,
-        accept=None if thinks else maker.formula(depth),
+        accept=None if with_rules else generator.formula(depth),
     )

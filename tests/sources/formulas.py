@@ -1,4 +1,4 @@
-"""Random formulas of temporal logic for property tests, each decided by its seed alone."""
+"""Random formulas of temporal logic for property tests, determined by the seed."""
 
 from __future__ import annotations
 
@@ -65,19 +65,19 @@ PAST = (
     *BOOLEAN, "first", "prev", "once", "historically", "since", "since!",
     "#<", POSITION_PREDICATE, COUNT_PREDICATE, COMPARISON,
 )  # fmt: skip
-"""The value at a position depends on nothing after it."""
+"""Operators whose value at a position is independent of later positions."""
 
 
 def random_formula(rng: random.Random, depth: int, letters: Sequence[str], operators: Collection[str] = ALL) -> Formula:
-    """A formula with at most so many operators nested in one another.
+    """A formula of bounded nesting depth.
 
     Args:
-        rng: Decides everything.
-        depth: The deepest it may be.
-        letters: The symbols it may mention.
-        operators: What it may have apart from symbols: names of `ALL`, and `OF_LENGTH` for predicates that depend on
-            the length, too. The names of counts say which way predicates and comparisons may count; without one of the
-            two there are no comparisons and no predicates of counts.
+        rng: Source of randomness.
+        depth: Maximum nesting depth.
+        letters: The symbols that may occur.
+        operators: The allowed operators: names of `ALL`, and `OF_LENGTH` for predicates that depend on
+            the length, too. The names of counts restrict the direction of counts in predicates and comparisons; without
+            one of the two there are no comparisons and no predicates of counts.
     """
     counts = [COUNTS[name] for name in COUNTS if name in operators]
     atoms = [name for name in (*ATOMS, POSITION_PREDICATE) if name in operators]

@@ -1,4 +1,4 @@
-"""Random Turing machines for property tests, each decided by its seed alone."""
+"""Random Turing machines for property tests, determined by the seed."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ LONG_NAMES = ("x", "one", "#", "é", "a'", "null", "0x1F", "□□")
 def random_machine(
     rng: random.Random, *, tapes: int = 1, symbols: int = 3, states: int = 4, tape: Tape = Tape.TWO_WAY
 ) -> TuringMachine:
-    """A machine with so many symbols (the blank among them) and states (two of them may accept or reject).
+    """A machine with the given numbers of symbols (including the blank) and states (two of them may accept or reject).
 
     Some rules are missing, some moves are S, and in one machine of three some symbols have longer names.
     """
@@ -55,8 +55,8 @@ def random_machine(
 def grown_machine(rng: random.Random, *, tapes: int, symbols: int, tape: Tape, rules: int) -> TuringMachine:
     """A machine with many symbols or tapes that does not stop at once, although it has few rules.
 
-    With all of them it would have states · symbols^tapes rules, nearly all of them never used. Of some machines that
-    grew where they went, it is the one with the most rules: most others soon do the same again and again.
+    A complete machine would have states · symbols^tapes rules, nearly all unused. Here rules are added along a run; of
+    12 candidates the one with the most rules is returned, because most others soon loop.
     """
     names = ("_", *(f"s{number}" for number in range(symbols - 1)))
     states = tuple(f"q{number}" for number in range(rng.randint(2, 6)))
@@ -77,16 +77,16 @@ def grown_machine(rng: random.Random, *, tapes: int, symbols: int, tape: Tape, r
 
 
 def _grown(
-    rng: random.Random, names: tuple[str, ...], states: tuple[str, ...], tapes: int, tape: Tape, most: int
+    rng: random.Random, names: tuple[str, ...], states: tuple[str, ...], tapes: int, tape: Tape, max_rules: int
 ) -> list[Rule]:
-    """Rules for what a run on the empty input reads: whenever there is none, a random one, until there are most."""
+    """Rules for the run on the empty input: a random one is added whenever none applies, up to ``max_rules``."""
     grown: dict[tuple[str, tuple[str, ...]], Rule] = {}
     cells: list[dict[int, str]] = [{} for _ in range(tapes)]
     heads, state = [0] * tapes, states[0]
-    for _ in range(10 * most):
+    for _ in range(10 * max_rules):
         read = tuple(cell.get(head, "_") for cell, head in zip(cells, heads, strict=True))
         if (state, read) not in grown:
-            if len(grown) == most:
+            if len(grown) == max_rules:
                 break
             write, move = (tuple(rng.choices(some, k=tapes)) for some in (names, "LLRRS"))
             grown[state, read] = Rule(state, read, write, move, rng.choice(states))
@@ -103,5 +103,5 @@ def _grown(
 
 
 def random_word(rng: random.Random, machine: TuringMachine, length: int) -> tuple[str, ...]:
-    """An input of so many symbols."""
+    """A random input of this length."""
     return tuple(rng.choices(machine.alphabet, k=length))

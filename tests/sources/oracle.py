@@ -1,4 +1,4 @@
-"""The compiler's oracle: what a program's transformer says must be what exact evaluation of its signals says."""
+"""Oracle of the compiler: the output of a program's transformer must equal the exact evaluation of its signals."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def words(length: int, letters: str = "ab") -> list[str]:
 
 @lru_cache(maxsize=16)
 def prepared(program: Program, arithmetic: str) -> DenseEngine:
-    """The program's transformer; it is compiled once for all words."""
+    """The program's transformer, compiled once for all words."""
     return DenseEngine(compile_program(program), arithmetic)
 
 
@@ -52,7 +52,7 @@ def agrees_with_signals(
 def truths(
     signal: Signal, tokens: Sequence[str], length: int | None = None, vocabulary: Iterable[str] = ()
 ) -> list[bool]:
-    """What a bit is at every position, by the transformer in exact arithmetic and in float64, which must agree."""
+    """The value of a bit at every position, by the transformer in exact arithmetic and in float64, which must agree."""
     program = recogniser("test", tuple(vocabulary) or LETTERS.tokens, signal)
     exact = [true > false for false, true in agrees_with_signals(program, tokens, length)]
     assert exact == [answer == "true" for answer in prepared(program, "float64").answers([tokens], length)[0]]

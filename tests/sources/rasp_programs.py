@@ -1,4 +1,4 @@
-"""Random RASP programs for property tests, well-typed by construction, each decided by its seed alone."""
+"""Random RASP programs for property tests, well-typed by construction, determined by the seed."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ ALPHABETS: tuple[tuple[tuple[str, ...], tuple[Value, ...]], ...] = (
     (("t", "f"), (True, False)),
 )
 FEW = 24
-"""Tables are made of at most so many cases."""
+"""Maximum number of rows of a table."""
 ATTEMPTS = 200
 STOP = "$"
 
@@ -49,20 +49,20 @@ def random_program(
     """A program of all constructs.
 
     Args:
-        rng: What decides.
-        operations: About how many operations it has beside the input.
-        depth: How many operations may follow from each other, at most.
-        causal: Whether it is causal; either if None.
-        loop: Whether there is a loop in it.
+        rng: Source of randomness.
+        operations: Approximate number of operations besides the input.
+        depth: Maximum number of operations on a path.
+        causal: Whether it is causal; random if None.
+        loop: Whether it has a loop.
     """
-    return _Grower(rng, depth, rng.random() < 0.5 if causal is None else causal).program(operations, loop)
+    return _Generator(rng, depth, rng.random() < 0.5 if causal is None else causal).program(operations, loop)
 
 
-def random_writer(rng: random.Random, *, operations: int = 6, depth: int = 6) -> Program:
-    """A causal program that feeds on its own output: what it says is a letter, or the stop symbol."""
-    grower = _Grower(rng, depth, causal=True)
+def random_autoregressive_program(rng: random.Random, *, operations: int = 6, depth: int = 6) -> Program:
+    """An autoregressive causal program: its output is a letter or the stop symbol."""
+    grower = _Generator(rng, depth, causal=True)
     grower.grow(operations)
-    return grower.writer()
+    return grower.autoregressive_program()
 
 
 def words(program: Program, longest: int, shortest: int = 0) -> list[tuple[str, ...]]:
@@ -70,8 +70,8 @@ def words(program: Program, longest: int, shortest: int = 0) -> list[tuple[str, 
     return [word for length in range(shortest, longest + 1) for word in product(program.alphabet, repeat=length)]
 
 
-class _Grower:
-    """Definitions in the making: operations are proposed, and kept if types fit."""
+class _Generator:
+    """Definitions under construction: operations are proposed, and kept if they are well-typed."""
 
     def __init__(self, rng: random.Random, depth: int, causal: bool) -> None:
         self.rng = rng
@@ -93,19 +93,19 @@ class _Grower:
         if loop:
             self.loop()
         # The latest are the deepest.
-        return self.made(self.sequences[-1] if self.rng.random() < 0.7 else self.rng.choice(self.sequences[-4:]))
+        return self.build(self.sequences[-1] if self.rng.random() < 0.7 else self.rng.choice(self.sequences[-4:]))
 
-    def writer(self) -> Program:
-        """The latest sequence operator of few values, each of which stands for a letter or the end."""
-        said = [name for name in self.sequences if is_few(self.type_of(name))][-1]
-        domain = self.type_of(said)
+    def autoregressive_program(self) -> Program:
+        """The latest sequence operator with few values, each mapped to a letter or the stop symbol."""
+        chosen = [name for name in self.sequences if is_few(self.type_of(name))][-1]
+        domain = self.type_of(chosen)
         assert isinstance(domain, Finite)
         results = [self.rng.choice([*self.letters, *self.letters, STOP]) for _ in domain.values]
         rows = tuple(((value,), result) for value, result in zip(domain.values, results, strict=True))
-        self.definitions.append(Definition("said", Table((said,), rows)))
-        return self.made("said", STOP)
+        self.definitions.append(Definition("said", Table((chosen,), rows)))
+        return self.build("said", STOP)
 
-    def made(self, output: str, stop: str | None = None) -> Program:
+    def build(self, output: str, stop: str | None = None) -> Program:
         return Program(
             name="random", alphabet=self.alphabet, letters=self.letters, definitions=tuple(self.definitions),
             output=output, causal=self.causal, stop=stop,
@@ -125,7 +125,7 @@ class _Grower:
                 self.keep(node)
 
     def keep(self, node: Node) -> bool:
-        """Add an operation, unless its types do not fit or it is too deep."""
+        """Add an operation, unless it is ill-typed or too deep."""
         depth = 1 + max((self.depths[name] for name in operands(node)), default=-1)
         name = f"d{len(self.definitions)}"
         definition = Definition(name, node)
@@ -138,7 +138,7 @@ class _Grower:
         return True
 
     def fits(self, definition: Definition) -> bool:
-        """Whether the types fit; if not, nothing is left of it."""
+        """Whether the operation is well-typed; if not, it is removed."""
         known = set(self.inference.types) | set(self.inference.facts)
         self.inference.infer([definition])
         if not self.inference.problems:
@@ -156,7 +156,7 @@ class _Grower:
         return found
 
     def sequence(self, wanted: Callable[[Type], bool] = lambda _: True) -> str | None:
-        """A sequence operator of a type, the later ones rather than the earlier."""
+        """A random sequence operator of a type; later ones are more likely."""
         fitting = [name for name in self.sequences if wanted(self.type_of(name))]
         varying = [name for name in fitting if not isinstance(self.inference.nodes[name], Constant)]
         if varying and self.rng.random() < 0.85:
@@ -256,7 +256,7 @@ class _Grower:
         return Width(self.rng.choice(self.selectors[-5:])) if self.selectors else None
 
     def loop(self) -> None:
-        """A loop that ends: the largest value so far is handed on to the next position."""
+        """A loop that ends: the largest value so far is passed to the next position."""
         start = self.sequence(lambda found: isinstance(found, Finite | Integer) and is_integral(found))
         if start is None:
             return

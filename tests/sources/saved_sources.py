@@ -1,4 +1,4 @@
-"""What a saved model keeps of its source."""
+"""Round trip of sources through saved models."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from softmachine.languages.source import Source
 
 
 def assert_kept(source: Source) -> None:
-    """A source that is written as text and read again is the same, with its name and the input it suggests."""
+    """Check that printing and parsing a source preserves it, including its name and suggested input."""
     again = source_from(source.language, source.name, source_text(source))
     assert type(again) is type(source)
     assert again == source

@@ -1,8 +1,8 @@
-"""Programs of selectors, by hand: how many positions match, and sums of what they hold, exact at every length.
+"""Signal programs of selectors: numbers of matching positions and sums of their values, exact at every length.
 
 Position 0 is the sink. A selector head scores the keys that match as the sink, and all others at least 1 below, so that
 its mean of the sink's bit is u = 1/(c+1) for c matches. The lookup with query (2(1-u), -u) and key (j, j²) finds c.
-Every number comes with what it should be, by its definition.
+Every number comes with its expected value, by definition.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ Word = Sequence[str]
 
 @dataclass(frozen=True)
 class Label:
-    """One of a few labels at every letter: one-hot, zero at the sink; and which it should be."""
+    """A label at every letter, one-hot and zero at the sink, with its expected value."""
 
     signal: Signal
     of: Callable[[Word], Sequence[str]]
@@ -32,7 +32,7 @@ class Label:
 
 @dataclass(frozen=True)
 class Number:
-    """An integer at every letter, and what it should be; and what it is at the sink."""
+    """An integer at every letter with its expected value, and its value at the sink."""
 
     signal: Squared
     of: Callable[[Word], Sequence[int]]
@@ -46,7 +46,7 @@ class Number:
 
 
 Match = tuple[Label, Label] | tuple[Number, Number]
-"""What has to be the same: of the query, and of the key."""
+"""The features of the query and of the key that must be equal."""
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ class Selectors:
     """Selector heads over an alphabet.
 
     Args:
-        mask: Which keys are seen: all of them, or those up to the query.
+        mask: The visible keys: all of them, or those up to the query.
         alphabet: The letters.
     """
 
@@ -63,7 +63,7 @@ class Selectors:
 
     @property
     def sink(self) -> Signal:
-        """A bit: whether this is the sink."""
+        """Whether this is the sink, as a bit."""
         return token("sink", {SINK: (1,), **dict.fromkeys(self.alphabet, (0,))})
 
     @property
@@ -78,7 +78,7 @@ class Selectors:
 
     @property
     def gap(self) -> Feature:
-        """The gap of lookups of what a selector says."""
+        """The score gap of lookups of a selector's results."""
         return INVERSE if self.mask.causal else 1 / LENGTH
 
     @property
@@ -87,13 +87,13 @@ class Selectors:
         return position(self.gap) * Fraction(1, 2)
 
     def select(self, name: str, value: Signal, *matches: Match, as_good: Fraction | int = 0) -> Signal:
-        """The mean of a value over the sink and the keys that match; ``as_good`` makes the sink so much better.
+        """The mean of a value over the sink and the matching keys; ``as_good`` is added to the score of the sink.
 
-        An integer that is not 0 at the sink adds -(x - y)² there as well, which the sink is given back.
+        An integer that is not 0 at the sink adds -(x - y)² there, too, which is compensated.
         """
         query: list[Signal] = []
         key: list[Signal] = []
-        sink = self.sink + as_good  # at the sink itself nothing else is as good, so that all numbers are 0 there
+        sink = self.sink + as_good  # at the sink no other key scores as high, so that all numbers are 0 there
         for ours, theirs in matches:
             if isinstance(ours, Label) and isinstance(theirs, Label):
                 query, key, sink = [*query, ours.signal], [*key, theirs.signal], sink + 1
@@ -103,7 +103,7 @@ class Selectors:
                 sink = sink + ours.plus(-theirs.at_sink).signal.square
         return attend(name, query=stack(*query, sink), key=stack(*key, self.sink), value=value, mask=self.mask, gap=1)
 
-    def undo(self, name: str, share: Signal, one: Signal) -> Squared:
+    def recover_count(self, name: str, share: Signal, one: Signal) -> Squared:
         """The integer s and s², from s·u and u = 1/(c+1)."""
         place = here()
         looked = attend(
@@ -119,15 +119,17 @@ class Selectors:
         return Squared(named(name, looked[0]), named(f"{name}²", looked[1]))
 
     def width(self, name: str, *matches: Match) -> Number:
-        """How many keys match."""
+        """The number of matching keys."""
         u = self.select(f"1/(1+{name})", self.sink, *matches)
-        return Number(self.undo(name, 1 - u, u), lambda word: [len(found) for found in self.found(word, matches)])
+        return Number(
+            self.recover_count(name, 1 - u, u), lambda word: [len(found) for found in self.found(word, matches)]
+        )
 
     def total(self, name: str, letter: str, *matches: Match) -> Number:
-        """How many of the keys that match hold a letter."""
+        """The number of matching keys that hold a letter."""
         both = self.select(f"{name}/(1+c)", stack(self.letter.signal[letter], self.sink), *matches)
         return Number(
-            self.undo(name, both[0], both[1]),
+            self.recover_count(name, both[0], both[1]),
             lambda word: [sum(word[j] == letter for j in found) for found in self.found(word, matches)],
         )
 
@@ -137,47 +139,47 @@ class Selectors:
         seen = [range(i + 1) if self.mask.causal else range(len(word)) for i in range(len(word))]
         return [[j for j in seen[i] if all(q[i] == k[j] for q, k in sides)] for i in range(len(word))]
 
-    def says(self, number: Number, largest: int) -> Program:
-        """A program that says an integer, up to the largest one."""
+    def output_program(self, number: Number, largest: int) -> Program:
+        """A program that outputs an integer, up to a maximum."""
         logits = stack(*(2 * v * number.signal.value - v * v for v in range(largest + 1)))
         outputs = tuple(map(str, range(largest + 1)))
         return Program("selectors", (SINK, *self.alphabet), outputs, logits, Fraction(1))
 
-    def speaks(self, number: Number) -> Program:
-        """A decoder that says the first letter for a number up to 1, the second for 2, and so on."""
+    def decoder(self, number: Number) -> Program:
+        """A decoder that emits the first letter for a number up to 1, the second for 2, and so on."""
         logits = stack(*(2 * v * number.signal.value - v * v for v in range(1, len(self.alphabet) + 1)))
         return Program("decoder", (SINK, *self.alphabet), self.alphabet, logits, Fraction(1))
 
     def histogram(self) -> Number:
-        """How often the letter occurs."""
+        """The number of occurrences of the letter."""
         return self.width("count", (self.letter, self.letter))
 
     def double_histogram(self) -> Number:
-        """At how many positions the letter occurs as often."""
+        """The number of positions whose letter occurs as often as this one."""
         count = self.histogram()
         return self.width("as often", (count, count))
 
     @property
     def before(self) -> Label:
-        """The letter before; for the first one, the sink."""
+        """The previous letter; for the first one, the sink."""
         read = one_hot("letter or sink", (SINK, *self.alphabet))
         found = previous("before", read)
         # At the sink that is the sink itself, which has to be 0.
         return Label(stack(found[0] - self.sink, found[1:]), lambda word: [SINK, *word][: len(word)])
 
     def pairs(self) -> Number:
-        """How often the letter has followed the one before it."""
+        """The number of occurrences of the letter after the letter that precedes it here."""
         return self.width("pairs", (self.letter, self.letter), (self.before, self.before))
 
     def rank(self) -> Number:
-        """How many letters occur more often than this one."""
+        """The number of letters that occur more often than this one."""
         letters = self.letter.signal
         shares = attend("shares", value=letters, mask=self.mask)
         mine = relu("share", shares + letters - constant(1, len(letters))).total
-        # Different shares differ by a gap at least; half of it tells those that are equal from those that are larger.
+        # Different shares differ by a gap at least; half of it separates equal from larger ones.
         others = stack(*(mine - shares[k] for k in range(len(letters)))) + stack(*[self.half_gap] * len(letters))
         rank = len(letters) - step("no more often", others).total
-        return Number(Squared(rank, rank), self._ranks)  # nobody asks for the square
+        return Number(Squared(rank, rank), self._ranks)  # the square is unused
 
     def _ranks(self, word: Word) -> list[int]:
         seen = [word[: i + 1] if self.mask.causal else word for i in range(len(word))]
@@ -185,7 +187,7 @@ class Selectors:
 
 
 def random_number(seed: int, mask: Mask, depth: int) -> tuple[Selectors, Number]:
-    """An integer that some selectors on top of each other give."""
+    """An integer computed by a stack of selectors."""
     chooser, selectors = random.Random(seed), Selectors(mask)
     numbers = [selectors.index, selectors.histogram()]
     for level in range(depth):

@@ -1,4 +1,4 @@
-"""Random programs: signal graphs of all primitives, with ties everywhere. The same seed gives the same program."""
+"""Random signal programs of all primitives, with many ties, determined by the seed."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _ANY = real(-(10**12), 10**12)
 
 
 class RandomGraph:
-    """A pool of signals that grows by random primitives."""
+    """A growing pool of signals, extended by random primitives."""
 
     def __init__(self, seed: int) -> None:
         self.chooser = random.Random(seed)
@@ -42,7 +42,7 @@ class RandomGraph:
         self.count = 0
 
     def program(self, size: int, name: str = "random") -> Program:
-        """A program of so many primitives and a few logits."""
+        """A program of the given number of primitives and a few logits."""
         self.pool = [self.table(), self.feature()]
         for _ in range(size):
             self.pool.append(self.primitive())
@@ -51,7 +51,7 @@ class RandomGraph:
         return Program(name, TOKENS, tuple(f"out {k}" for k in range(outputs)), logits)
 
     def name(self, what: str) -> str:
-        """A name that is new, or one that has been used before."""
+        """A fresh name or a used one."""
         self.count += self.chooser.random() < 0.8
         return f"{what} {self.count}"
 
@@ -59,7 +59,7 @@ class RandomGraph:
         return Fraction(self.chooser.choice((-2, -1, -1, 0, 1, 1, 2, 3)), self.chooser.choice((1, 1, 1, 2, 3)))
 
     def signal(self) -> Signal:
-        """One of the pool, later ones more often."""
+        """A random signal of the pool; later ones are more likely."""
         return self.pool[max(self.chooser.randrange(len(self.pool)) for _ in range(2))]
 
     def scalar(self) -> Signal:

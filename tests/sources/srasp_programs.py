@@ -1,4 +1,4 @@
-"""Random S-RASP programs for property tests, well-typed by construction, each decided by its seed alone."""
+"""Random S-RASP programs for property tests, well-typed by construction, determined by the seed."""
 
 from __future__ import annotations
 
@@ -47,19 +47,19 @@ def random_program(
     conjunctive: bool = False,
     nested: bool = True,
 ) -> Program:
-    """A program with so many vectors.
+    """A random program.
 
     Args:
-        rng: What decides.
+        rng: Source of randomness.
         letters: The alphabet.
-        vectors: How many vectors are defined.
-        depth: How deep the expressions are, roughly.
-        integers: Whether there are integers; without, it is in B-RASP.
+        vectors: Number of defined vectors.
+        depth: Approximate depth of expressions.
+        integers: Whether there are integers; otherwise the program is in B-RASP.
         linear: Whether prefix sums add only 0 and 1, chosen by finite values, so that integers grow with the length.
-        conjunctive: Whether a predicate is something finite, or an equality of integers at i and j, or both joined.
-        nested: Whether operations may stand inside expressions.
+        conjunctive: Whether a predicate is a finite condition, an equality of integers at i and j, or both.
+        nested: Whether operations may occur inside expressions.
     """
-    return _Grower(rng, letters, depth, integers, linear, conjunctive, nested).program(vectors)
+    return _Generator(rng, letters, depth, integers, linear, conjunctive, nested).program(vectors)
 
 
 def words(letters: tuple[str, ...], longest: int, shortest: int = 0) -> list[tuple[str, ...]]:
@@ -67,7 +67,7 @@ def words(letters: tuple[str, ...], longest: int, shortest: int = 0) -> list[tup
     return [word for length in range(shortest, longest + 1) for word in product(letters, repeat=length)]
 
 
-class _Grower:
+class _Generator:
     def __init__(
         self,
         rng: random.Random,
@@ -95,17 +95,17 @@ class _Grower:
             kind = self.rng.choice(kinds)
             body = self.operation(kind) if self.rng.random() < 0.6 else self.of(kind, HERE, self.depth, self.nested)
             self.definitions.append(Definition(name, body))
-            # The program infers the symbols; taking part of it as a program is the simplest way to ask.
-            self.types[name] = self.so_far(name).types[name]
+            # The symbols are inferred by the program, so a part of it is built as a program.
+            self.types[name] = self.program_so_far(name).types[name]
         outputs = [name for name, found in self.types.items() if found.kind is Kind.BOOLEAN]
         last = f"v{vectors - 1}"
-        return self.so_far(self.rng.choice(outputs) if outputs and self.rng.random() < 0.5 else last)
+        return self.program_so_far(self.rng.choice(outputs) if outputs and self.rng.random() < 0.5 else last)
 
-    def so_far(self, output: str) -> Program:
+    def program_so_far(self, output: str) -> Program:
         return Program(name="random", alphabet=self.letters, definitions=tuple(self.definitions), output=output)
 
     def of(self, kind: Kind, scope: tuple[Index, ...], depth: int, operations: bool = False) -> Expression:
-        """An expression of a kind over these positions; scope i may have operations in it."""
+        """An expression of a kind over these positions; with scope i it may contain operations."""
         if operations and depth > 0 and self.rng.random() < 0.1:
             return self.operation(kind)
         if kind is Kind.BOOLEAN:
@@ -142,7 +142,7 @@ class _Grower:
         return self.boolean(BOTH, self.depth, False, predicate=True)
 
     def finite(self, scope: tuple[Index, ...], depth: int) -> Expression:
-        """A Boolean expression in which no integers stand."""
+        """A Boolean expression without integers."""
         integers, self.integers = self.integers, False
         try:
             return self.boolean(scope, depth)
@@ -202,7 +202,7 @@ class _Grower:
     def symbol(
         self, scope: tuple[Index, ...], depth: int, operations: bool = False
     ) -> tuple[Expression, tuple[str, ...]]:
-        """A symbol, and which it may be."""
+        """A symbol expression, with its possible symbols."""
         rng = self.rng
         if depth > 0 and rng.random() < 0.3:
             (then, one), (otherwise, other) = (self.symbol(scope, depth - 1, operations) for _ in range(2))

@@ -1,4 +1,4 @@
-"""Random transformers, straight from weights: small integers and fractions, ties everywhere, decided by the seed."""
+"""Random transformers with small integers and fractions as weights and many ties, determined by the seed."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ _FEATURES = (
 
 
 class RandomTransformer:
-    """Draws a transformer.
+    """Generate a random transformer.
 
     Args:
-        seed: Decides everything.
+        seed: The seed of the random numbers.
         masks: The masks that heads may have.
         weightings: The weightings that heads may have.
         denominators: Weights are small integers over one of these.
-        biases: The biases that heads may have; one of five has one.
-        features: The position features that there may be.
+        biases: The biases that heads may have; one head in five has one.
+        features: The possible position features.
         vocabulary: The tokens.
-        outputs: What it decides between; by default two to four.
+        outputs: The outputs; by default two to four.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""Checks in parts: the same report at any number of workers, after an interruption, and up to the first mistake."""
+"""Checks in parts: the same report for any number of workers, after an interruption, up to the first disagreement."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def checked(model: sm.Model, wanted: Wanted, crew: Crew | None, journal: Path | 
 
 
 def plainly(model: sm.Model, wanted: Wanted) -> Report:
-    """What one process finds without parts."""
+    """The report of one process, without parts."""
     words = wanted.sweep(model).words_from(0)
     return replace(check_words(model, words, arithmetic=wanted.arithmetic, max_steps=wanted.max_steps), seconds=0.0)
 
@@ -80,8 +80,8 @@ def test_models_of_all_languages_travel_as_text(source: str) -> None:
     [
         {"source": "Q_a since Q_b", "attention": "soft"},
         {"source": "prev Q_a", "attention": "soft", "length": 8},
-        {"source": "parity", "theorem": "residues", "context": 16},
-        {"source": "parity", "theorem": "chapter-8-summary"},
+        {"source": "parity", "theorem": "turing-residue-address", "context": 16},
+        {"source": "parity", "theorem": "turing-average-hard-summary"},
         {"source": "majority-crasp"},
         {"source": "koenigsberg"},
     ],
@@ -165,7 +165,7 @@ def test_words_from_any_number_on_are_those_that_follow() -> None:
                     assert list(words(letters, length, start)) == whole[start:]
 
 
-@pytest.mark.parametrize("theorem", ["turing-counter", "chapter-8"])
+@pytest.mark.parametrize("theorem", ["turing-counter", "turing-average-hard"])
 def test_words_of_all_lengths_from_any_word_on(theorem: str) -> None:
     source = sm.load("palindrome")
     assert isinstance(source, Source)
@@ -205,7 +205,7 @@ def test_a_saved_model_travels_as_text_and_an_edited_one_stays(
     rewrite(tmp_path / "model", swap)
     called = cli(*line)
     assert (called.status, called.json["disagreement_count"]) == (1, 31)
-    assert "continuing in one process: a worker compiled other weights of 'parity' by chapter-8" in called.err
+    assert "continuing in one process: a worker compiled other weights of 'parity' by turing-average-hard" in called.err
 
 
 def test_random_words_from_any_number_on_and_the_first_as_ever() -> None:
@@ -259,7 +259,7 @@ def test_ctrl_c_ends_all_processes_and_the_journal_has_what_was_done(after: floa
     assert sum(line["stop"] - line["start"] for line in kept) >= answer["inputs"]
     assert children
     while time.monotonic() < deadline and any(map(_is_running, children)):
-        time.sleep(0.1)  # they were told, and take a moment
+        time.sleep(0.1)  # shutdown is asynchronous
     assert not any(map(_is_running, children))
 
 

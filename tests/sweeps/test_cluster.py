@@ -1,4 +1,4 @@
-"""A Dask cluster: the same report, also when a worker is killed half-way, and clear words where there is none."""
+"""A Dask cluster: the same report, also when a worker is killed, and clear messages if there is no cluster."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def _require_answer(address: str) -> None:
 
 
 def _worker(address: str) -> subprocess.Popen[bytes]:
-    """A worker in a process of its own, without a nanny that would start it anew."""
+    """A worker in its own process, without a nanny that would restart it."""
     return _started("distributed.cli.dask_worker", address, "--no-nanny", "--nthreads", "1", "--no-dashboard")
 
 
@@ -80,7 +80,7 @@ def test_a_scheduler_that_is_not_there_is_named(cli: Cli, monkeypatch: pytest.Mo
 
 @pytest.mark.parametrize("address", ["", "nowhere", "http://127.0.0.1:9", "tcp://127.0.0.1:port"])
 def test_what_is_no_address_is_refused_at_once(address: str) -> None:
-    """A client of Dask takes 20 seconds and a traceback to say so."""
+    """A Dask client reports this after 20 seconds, with a traceback."""
     with pytest.raises(UsageError, match="is not the address of a scheduler"):
         _ = Cluster(address).client
 
@@ -126,7 +126,7 @@ def _require_workers(address: str, count: int) -> None:
 
 
 def _done(journal: Path) -> int:
-    """How many words the journal has."""
+    """The number of words in the journal."""
     if not journal.exists():
         return 0
     lines = journal.read_text().splitlines(keepends=True)[1:]

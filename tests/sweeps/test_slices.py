@@ -64,12 +64,12 @@ def test_a_journal_without_verdicts_is_damaged(palindrome: Source, tmp_path: Pat
 
 
 def test_a_word_without_a_verdict_is_the_same_error(palindrome: Source) -> None:
-    said = []
+    output = []
     for crew in (None, Threads(2)):
         with pytest.raises(UsageError) as refused:
             list(slices(palindrome, range(1, 6), 12, crew=crew))
-        said.append(str(refused.value))
-    assert said[0] == said[1]
+        output.append(str(refused.value))
+    assert output[0] == output[1]
 
 
 def test_a_worker_of_another_version_says_so() -> None:

@@ -1,4 +1,4 @@
-"""What the evaluators of circuits are tried on, and held to."""
+"""Inputs and common tests of the circuit evaluators."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the theorems about formulas without position features are held to."""
+"""Common tests of the theorems about formulas without position features."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def compiled(signals: Proof, formula: Formula | str) -> tuple[Transformer, Speci
 
 
 def right(signals: Proof, formula: Formula | str, words: list[tuple[str, ...]], arithmetic: str) -> None:
-    """See that it says at every position of some words whether the formula holds there."""
+    """Assert that the output at every position of some words is whether the formula holds there."""
     model, specification = compiled(signals, formula)
     engine = DenseEngine(model, arithmetic)
     for word in words:

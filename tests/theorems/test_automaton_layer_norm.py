@@ -1,4 +1,4 @@
-"""Finite automata in logarithmically many turns: one set of weights, no position features, right at every position."""
+"""Finite automata in logarithmically many iterations: one set of weights, no position features, exact everywhere."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def test_longer_words_are_decided(length: int) -> None:
 
 
 def test_one_set_of_weights_without_position_features_turns_log_n_times() -> None:
-    """Fully uniform: at eight lengths the same weights, the same width, and ⌈log₂ n⌉ turns of three layers."""
+    """Fully uniform: at eight lengths the same weights, the same width, and ⌈log₂ n⌉ iterations of three layers."""
     for name in NAMES:
         weights = automaton(name).weights
         states = len(Automaton(_machine(name)).states)
@@ -101,7 +101,7 @@ def _machine(name: str) -> TuringMachine:
 
 
 def test_fewer_turns_are_not_enough() -> None:
-    """With a turn less, words of more than half the length are not seen whole: the first letter has no say."""
+    """With one iteration less, the first letter of words of more than half the length has no effect."""
     model = automaton("parity")
     first, loop = model.weights.blocks
     short = replace(model, weights=replace(model.weights, blocks=(first, replace(loop, repeats=2))))
@@ -131,5 +131,5 @@ def test_the_shell_game_moves_cups_in_every_way() -> None:
 def test_machines_that_are_no_automata_are_refused(name: str, reason: str) -> None:
     with pytest.raises(ConstructionError, match=reason):
         automaton(name)
-    with pytest.raises(ConstructionError, match=reason):  # at once, not when a word is read
+    with pytest.raises(ConstructionError, match=reason):  # when it is compiled, not when a word is read
         AutomatonCodec(_machine(name))

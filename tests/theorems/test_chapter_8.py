@@ -187,7 +187,7 @@ def test_busy_beaver_3_halts_after_21_steps() -> None:
 
 
 def random_case(seed: int, steps: int = 20) -> tuple[TuringMachine, tuple[str, ...]]:
-    """A machine and an input on which it runs for a while: of 40 the first that makes so many steps, or the longest."""
+    """A machine and an input: of 40 samples the first that runs for this number of steps, or the longest run."""
     chooser = random.Random(seed)
     tapes, tape = chooser.choice([1, 1, 2, 2, 3]), chooser.choice(list(Tape))
     best: tuple[int, TuringMachine, tuple[str, ...]] | None = None
@@ -385,7 +385,7 @@ def test_heads_a_million_cells_away_are_found_exactly_in_float64(head: int) -> N
 
 
 def test_float32_stops_with_a_reason_where_it_can_no_longer_tell() -> None:
-    """Moving right for long: float32 must not go on wrong."""
+    """A long run to the right: float32 must stop before its first wrong token."""
     machine = sm.load("0RA0RA")
     assert isinstance(machine, TuringMachine)
     model = sm.compile(machine)

@@ -1,4 +1,4 @@
-"""Chapter 8 with summaries: the run goes on from what the model itself wrote."""
+"""Theorem 8.2 of Chiang's notes with summaries: the run resumes from the model's own output."""
 
 from __future__ import annotations
 
@@ -26,17 +26,17 @@ def random_case(seed: int, tapes: int) -> tuple[random.Random, TuringMachine]:
 def test_random_machines_agree_with_the_interpreter_in_every_segment(seed: int) -> None:
     rng, machine = random_case(seed, tapes=1 + (seed % 4 == 3))
     words = [random_word(rng, machine, rng.randrange(5)) for _ in range(2)]
-    report = check_words(sm.compile(machine, "chapter-8-summary"), words, max_steps=50)
+    report = check_words(sm.compile(machine, "turing-average-hard-summary"), words, max_steps=50)
     assert report.holds, report.disagreements
 
 
 @pytest.mark.parametrize("name", ["increment", "palindrome", "unary-subtraction"])
 def test_every_short_input_is_run_as_the_interpreter_does(name: str) -> None:
-    assert sm.check(sm.compile(name, "chapter-8-summary"), up_to=2, max_steps=60).holds
+    assert sm.check(sm.compile(name, "turing-average-hard-summary"), up_to=2, max_steps=60).holds
 
 
 def test_a_long_run_decodes_by_itself_in_a_short_context() -> None:
-    model = sm.compile("binary-counter", "chapter-8-summary")
+    model = sm.compile("binary-counter", "turing-average-hard-summary")
     run = sm.run(model, "", max_steps=120)
     machine = sm.load("binary-counter")
     assert isinstance(machine, TuringMachine)
@@ -59,7 +59,7 @@ def test_a_saved_model_runs_as_before(tmp_path: object) -> None:
     from pathlib import Path
 
     folder = Path(str(tmp_path)) / "model"
-    model = sm.compile("increment", "chapter-8-summary")
+    model = sm.compile("increment", "turing-average-hard-summary")
     sm.save(model, folder)
     assert sm.run(folder, "11").tokens == sm.run(model, "11").tokens
 
@@ -77,8 +77,8 @@ def test_long_runs_should_say_what_short_ones_should(seed: int, monkeypatch: pyt
 
 
 def test_the_cell_where_an_empty_input_would_be_is_in_use() -> None:
-    """The reference left it out where the machine goes to the left at once; the model did not."""
+    """The reference omitted it where the machine moves to the left in its first step; the model did not."""
     machine = sm.load("1LB1LA_1LC---_1LD---_1RE---_---1RE")
-    run = sm.run(sm.compile(machine, "chapter-8-summary"), "", verify=True)
+    run = sm.run(sm.compile(machine, "turing-average-hard-summary"), "", verify=True)
     assert (run.verdict, run.output, run.differs) == ("halt", "1111", False)
     assert len(run.segments) > 1

@@ -20,7 +20,7 @@ from softmachine.theorems.shared.special_tokens import PAD
 from softmachine.transformer.weights import Transformer
 from tests.sources.circuits import random_circuit, random_layered
 
-LAYOUTS = ("circuit-binary", "circuit-unit")
+LAYOUTS = ("circuit-and-or-not", "circuit-threshold")
 ATTENTIONS = ("hard", "soft")
 
 
@@ -60,7 +60,7 @@ def test_small_circuits_agree_in_rationals(layout: str) -> None:
 def test_signals_keep_their_promises(layout: str) -> None:
     """The exact evaluator checks gaps, ties and kinds at every position."""
     source = random_circuit(2, inputs=2, gates=4, fan_in=3)
-    build, basis = (binary_signals, Basis.AC) if layout == "circuit-binary" else (unit_signals, Basis.TC)
+    build, basis = (binary_signals, Basis.AC) if layout == "circuit-and-or-not" else (unit_signals, Basis.TC)
     placed = Layout.of(source, basis)
     program = build(placed, soft=False)
     assert placed.circuit.depth > 0
@@ -88,7 +88,7 @@ def test_the_precision_of_binary_pointers_does_not_depend_on_the_circuit() -> No
     """Theorem 4.1: constant precision, logarithmic width."""
     widths = []
     for n in range(4, 65):
-        model = api.compile(circuits.parity(n), "circuit-binary", attention="soft")
+        model = api.compile(circuits.parity(n), "circuit-and-or-not", attention="soft")
         assert smallest_bits(model.weights) == 2
         widths.append(model.weights.width)
         assert isinstance(model.codec, CircuitCodec)
@@ -101,12 +101,12 @@ def test_the_width_of_unit_vectors_does_not_depend_on_the_circuit() -> None:
     """Lemma 4.1: constant width, logarithmic precision."""
     widths, bits = set(), []
     for n in range(4, 65):
-        model = api.compile(circuits.parity(n), "circuit-unit", attention="hard")
+        model = api.compile(circuits.parity(n), "circuit-threshold", attention="hard")
         widths.add(model.weights.width)
         bits.append(smallest_bits(model.weights))
     assert widths == {17}
     assert bits == sorted(bits)
-    codec = api.compile(circuits.parity(64), "circuit-unit").codec
+    codec = api.compile(circuits.parity(64), "circuit-threshold").codec
     assert isinstance(codec, CircuitCodec)
     wires = len(codec.layout.circuit.wires)
     assert bits[-1] <= 4 * wires.bit_length() + 1
@@ -133,7 +133,7 @@ def test_the_smallest_precision_of_softmax_by_unit_vectors(addresses: int, bits:
 
 
 def test_too_small_a_precision_is_refused_with_the_smallest_sufficient_one() -> None:
-    model = api.compile(circuits.majority(5), "circuit-unit", attention="soft")
+    model = api.compile(circuits.majority(5), "circuit-threshold", attention="soft")
     bits = smallest_bits(model.weights)
     assert api.run(model, "11010", arithmetic=f"fixed:{bits}").output == "1"
     with pytest.raises(PrecisionError, match=f"smallest precision that has it is {bits}"):

@@ -67,7 +67,7 @@ def test_the_layers_depend_on_the_length_only() -> None:
 
 @pytest.mark.parametrize("inputs", [2, 4, 8, 16, 32, 64])
 def test_lemma_c_3_takes_as_many_turns_as_the_circuit_is_deep(inputs: int) -> None:
-    """Whatever the number of gates is: the turns of a tree grow with the logarithm of its leaves."""
+    """For any number of gates, the iterations of a tree grow with the logarithm of its leaves."""
     kinds = (GateKind.AND, GateKind.OR)
     gates: list[Gate] = []
     wires = [f"x{k}" for k in range(inputs)]

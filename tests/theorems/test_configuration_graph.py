@@ -89,8 +89,8 @@ def machine(text: str) -> TuringMachine:
 
 @pytest.mark.parametrize(("attention", "arithmetic"), [("hard", "float64"), ("soft", "fixed:2")])
 def test_parity_by_the_configurations_of_a_machine(attention: str, arithmetic: str) -> None:
-    """PARITY is not in AC⁰: the doubling needs its turns."""
-    model = api.compile("parity", "configuration-graph", attention=attention, length=1)
+    """PARITY is not in AC⁰: the doubling needs its iterations."""
+    model = api.compile("parity", "turing-configuration-graph", attention=attention, length=1)
     assert api.check(model, up_to=1, arithmetic=arithmetic)
     with pytest.raises(InputError, match="at most 1"):
         api.run(model, "11")
@@ -98,7 +98,7 @@ def test_parity_by_the_configurations_of_a_machine(attention: str, arithmetic: s
 
 def test_machines_that_write_or_leave_are_refused() -> None:
     with pytest.raises(ConstructionError, match="not a read-only machine: the rule"):
-        api.compile("increment", "configuration-graph", length=1)
+        api.compile("increment", "turing-configuration-graph", length=1)
     runaway = machine("blank: ' '\nstart state: q\ntable:\n  q: {' ': R, a: R, b: {R: accept}}\n  accept:")
     with pytest.raises(ConstructionError, match="more than one cell beyond its input: cell 2"):
         Configurations(runaway, 1)
@@ -110,7 +110,7 @@ STAYS = "blank: ' '\nstart state: q\ntable:\n  q: {a: N, b: {R: accept}}\n  acce
 
 @pytest.mark.parametrize("text", [LAST_IS_A, STAYS], ids=["turns back", "never stops"])
 def test_machines_that_turn_back_or_never_stop(text: str) -> None:
-    model = api.compile(machine(text), "configuration-graph", length=1)
+    model = api.compile(machine(text), "turing-configuration-graph", length=1)
     assert api.check(model, up_to=1)
     assert api.run(model, "a").accepted is (text is LAST_IS_A)
 
@@ -118,7 +118,7 @@ def test_machines_that_turn_back_or_never_stop(text: str) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["parity", "divisible-by-three"])
 def test_words_of_two_letters(name: str) -> None:
-    assert api.check(api.compile(name, "configuration-graph", length=2), up_to=2, arithmetic="float64")
+    assert api.check(api.compile(name, "turing-configuration-graph", length=2), up_to=2, arithmetic="float64")
 
 
 @pytest.mark.parametrize("tape", list(Tape))
@@ -129,5 +129,5 @@ def test_who_accepts_in_a_step_over_the_left_end_accepts_only_where_that_is_a_st
         name="edge", states=("p", "yes"), alphabet=("a",), symbols=("a", "_"), blank="_", rules=(rule,), start="p",
         accept=("yes",), tape=tape,
     )  # fmt: skip
-    run = api.run(machine, "a", theorem="configuration-graph")
+    run = api.run(machine, "a", theorem="turing-configuration-graph")
     assert run.accepted == (tape is not Tape.ERROR or move != "L")

@@ -17,7 +17,7 @@ from tests.sources.circuits import from_networkx
 
 
 def answers(graphs: list[nx.Graph], attention: str, arithmetic: str) -> list[list[str]]:
-    """What one model says of graphs with as many vertices."""
+    """The outputs of one model for graphs with the same number of vertices."""
     ours = [from_networkx(graph) for graph in graphs]
     engine = DenseEngine(api.compile(ours[0], attention=attention).weights, arithmetic)
     prompts = [api.compile(graph, attention=attention).codec.prompt(graph.vertices[:1] * 2) for graph in ours]

@@ -18,7 +18,7 @@ from softmachine.support.token_array import Packed
 from softmachine.theorems.counter.tokens import CounterCodec
 from tests.sources.counter_machines import random_counter_machine
 
-CONSTRUCTIONS = ["counter", "counter-relu", "counter-relu-bounded"]
+CONSTRUCTIONS = ["counter", "counter-relu", "counter-relu-max-length"]
 MOST = 40
 HALVE = """
     input a
@@ -156,7 +156,7 @@ def test_letters_in_order_are_a_nested_count() -> None:
     with pytest.raises(ConstructionError, match="cannot be counted"):
         sm.compile(parse(text), "counter-relu")
     machine = parse(text)
-    for construction in ("counter", "counter-relu-bounded"):
+    for construction in ("counter", "counter-relu-max-length"):
         model = sm.compile(machine, construction, length=20)
         assert sm.run(model, "aabb").accepted
         assert not sm.run(model, "abab").accepted
@@ -176,7 +176,7 @@ HEAD = "input a b\nstart q\naccept yes\nreject no\n"
 @pytest.mark.parametrize("construction", CONSTRUCTIONS)
 @pytest.mark.parametrize("after", ["q: a >= 1 -> yes: b -= 1", "q: a >= 1 -> r: b -= 1\nr: a >= 0 -> yes: b += 5"])
 def test_a_counter_below_0_is_the_interpreters_error(construction: str, after: str) -> None:
-    """The model goes on with counters below 0; whether a later step repairs the value or not, the run is not valid."""
+    """The model continues with counters below 0; whether a later step repairs the value or not, the run is invalid."""
     machine = parse(f"{HEAD}{after}\nq: else -> no", name="down")
     with pytest.raises(RunError) as right:
         execute(machine, "a")

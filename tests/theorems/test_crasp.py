@@ -29,7 +29,7 @@ SOFT, HARD = ("crasp", "soft", None), ("crasp", "hard", None)
 VARIANTS: list[Variant] = [
     SOFT,
     HARD,
-    ("crasp-relu-bounded", "soft", LENGTH),
+    ("crasp-relu-max-length", "soft", LENGTH),
     ("crasp-relu", "soft", None),
     ("crasp-relu", "hard", None),
 ]
@@ -72,7 +72,7 @@ def nested(program: Program) -> bool:
 
 
 def tokens_of(program: Program, word: tuple[str, ...], most: int) -> list[str]:
-    """The chain of thought by the reference evaluator; a stuck run ends with a token that says so."""
+    """The chain of thought by the reference evaluator; a stuck run ends with the token for "stuck"."""
     found: list[str] = []
     try:
         found.extend(islice(generate(program, word), most))
@@ -97,7 +97,7 @@ def random_programs_are_right(seeds: range, *, longest: int, most: int) -> int:
     """Compare random programs on all words; how many were compared in all variants."""
     everywhere = 0
     for seed in seeds:
-        program = random_program(seed, thinks=seed % 3 != 0, depth=3)
+        program = random_program(seed, with_rules=seed % 3 != 0, depth=3)
         if program.relations:
             continue
         words = list(all_words(program.alphabet, longest))
@@ -167,7 +167,7 @@ def test_promises_about_scores_hold() -> None:
     """The exact evaluator checks every gap and every kind."""
     for text in (PARITY, DYCK, ENCODE):
         program = parse(text)
-        for variant in (HARD, ("crasp-relu-bounded", "hard", 40)):
+        for variant in (HARD, ("crasp-relu-max-length", "hard", 40)):
             signals, _ = signals_of(program, *variant)
             for word in all_words(program.alphabet, 3):
                 evaluate(signals.logits, [signals.vocabulary[0], *word, *program.tokens], len(word))
@@ -175,7 +175,7 @@ def test_promises_about_scores_hold() -> None:
 
 def test_no_position_features_and_uniform_attention_only() -> None:
     for seed in range(60):
-        program = random_program(seed, thinks=True)
+        program = random_program(seed, with_rules=True)
         if program.relations:
             continue
         for variant in VARIANTS[:3]:
@@ -221,8 +221,8 @@ def test_a_run_that_gets_stuck_says_where() -> None:
 def test_a_length_is_needed_and_kept_to() -> None:
     program = parse(PARITY)
     with pytest.raises(ConstructionError, match="--context 256"):
-        sm.compile(program, "crasp-relu-bounded")
-    model = sm.compile(program, "crasp-relu-bounded", length=5)
+        sm.compile(program, "crasp-relu-max-length")
+    model = sm.compile(program, "crasp-relu-max-length", length=5)
     assert model.length == 5
     with pytest.raises(InputError, match="takes 6 positions, but the weights are built for 5"):
         sm.run(model, "babab")

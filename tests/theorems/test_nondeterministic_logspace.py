@@ -29,7 +29,7 @@ def machine(name: str) -> LogspaceMachine:
 @pytest.mark.parametrize(("attention", "arithmetic"), [("hard", "float64"), ("soft", "fixed:2"), ("hard", "fixed:2")])
 @pytest.mark.parametrize("length", [0, 1, 3])
 def test_every_short_word(name: str, length: int, attention: str, arithmetic: str) -> None:
-    model = model_of(name, "nondeterministic-logspace", attention, length)
+    model = model_of(name, "nl-configuration-graph", attention, length)
     assert api.check(model, up_to=length, arithmetic=arithmetic).holds
 
 
@@ -114,13 +114,13 @@ LARGER = [(1, "soft", "float64"), (2, "hard", "fixed:2"), (3, "hard", "float64")
 @pytest.mark.parametrize(
     ("length", "attention", "arithmetic"), [*LITERAL, *(pytest.param(*case, marks=pytest.mark.slow) for case in LARGER)]
 )
-def test_the_literal_lemma_says_the_same_as_the_one_that_leaves_configurations_out(
+def test_unpruned_and_pruned_configuration_graphs_give_the_same_answers(
     length: int, attention: str, arithmetic: str
 ) -> None:
     tiny = parse(TWO_ONES)
     literal, small = (
         sm.compile(tiny, name, attention=attention, length=length)
-        for name in ("nondeterministic-logspace-literal", "nondeterministic-logspace")
+        for name in ("nl-configuration-graph-unpruned", "nl-configuration-graph")
     )
     assert len(literal.codec.prompt("1" * length).tokens) > len(small.codec.prompt("1" * length).tokens)
     words = list(map("".join, product("01", repeat=length)))
@@ -131,7 +131,7 @@ def test_the_literal_lemma_says_the_same_as_the_one_that_leaves_configurations_o
 
 def test_all_configurations_of_the_zoo_are_too_many() -> None:
     with pytest.raises(ConstructionError, match="configurations on words of 1 symbol, which take"):
-        sm.compile("anbn-logspace", "nondeterministic-logspace-literal", length=1)
+        sm.compile("anbn-logspace", "nl-configuration-graph-unpruned", length=1)
 
 
 def test_a_machine_that_accepts_at_once_and_one_that_never_does() -> None:

@@ -1,4 +1,4 @@
-"""Theorems of other people's packages: those that can be used are, and the others are told of and break nothing."""
+"""Theorems of other packages: usable ones are registered; the others are reported and break nothing."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ OWN = ROOT / "examples" / "own-theorem" / "src"
 CHANGED = "from dataclasses import replace\nfrom own_theorem.majority import MAJORITY\n"
 MODULES = {
     "broken.py": "raise RuntimeError('no\\npower')\n",
-    "clashing.py": f"{CHANGED}THEOREM = replace(MAJORITY, name='chapter-8')\n",
+    "clashing.py": f"{CHANGED}THEOREM = replace(MAJORITY, name='turing-average-hard')\n",
     "older.py": f"{CHANGED}THEOREM = replace(MAJORITY, name='older', api=0)\n",
     "nothing.py": "THEOREM = 'no theorem'\n",
     "theirs-1.0.dist-info/METADATA": "Metadata-Version: 2.1\nName: theirs\nVersion: 1.0\n",
@@ -50,7 +50,7 @@ print(json.dumps({
     "named": [inside, sm.load("majority") == majority.source],
     "accepted": [word for word in ("", "a", "ab", "aab", "abb") if sm.run(again, word).accepted],
     "unknown": [theorem_named(name) is None for name in ("older", "nothing", "broken")],
-    "ours": theorem_for(sm.load("palindrome"), "chapter-8").statement,
+    "ours": theorem_for(sm.load("palindrome"), "turing-average-hard").statement,
     "run": sm.run("palindrome", "abba").verdict,
     "problems": Shelf.problems,
 }))
@@ -93,8 +93,8 @@ def test_its_name_takes_precedence_over_a_folder_or_a_file(found: dict[str, Any]
 
 
 def test_ours_are_as_they_were(found: dict[str, Any]) -> None:
-    assert found["names"].count("chapter-8") == 1
-    assert found["names"][0] == "chapter-8"
+    assert found["names"].count("turing-average-hard") == 1
+    assert found["names"][0] == "turing-average-hard"
     assert "Theorem 8.2" in found["ours"]
     assert found["run"] == "accept"
     assert all(found["unknown"])
@@ -104,7 +104,7 @@ def test_ours_are_as_they_were(found: dict[str, Any]) -> None:
     ("name", "reason"),
     [
         ("broken", "RuntimeError: no power"),
-        ("chapter-8", "the name is taken"),
+        ("turing-average-hard", "the name is taken"),
         ("older", "it was written for version 0 of the interface; this is version 1"),
         ("nothing", "it is not of type Theorem"),
         ("crasp", "the name is taken"),

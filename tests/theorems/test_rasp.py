@@ -57,7 +57,7 @@ def require_agreement(source: rasp.Program, tried: Sequence[tuple[str, ...]], co
             best = max(row)
             others = [logit for logit in row if logit != best]
             assert expected is None or built.outputs[row.index(best)] == expected, (word, expected)
-            # At the start token anything may be said, but something must be.
+            # At the start token the output is unconstrained, but there must be one.
             assert row.count(best) == 1, word
             assert not others or best - max(others) >= 1, word
 
@@ -155,7 +155,7 @@ CARRIED = {
 
 @pytest.mark.parametrize("carried", CARRIED)
 def test_loops_that_carry_integers_are_decided_in_every_variant(carried: str) -> None:
-    """Errors of softmax added up from turn to turn; now integers are looked up again in each."""
+    """Errors of softmax added up from iteration to iteration; now each looks up integers again."""
     source = program(CARRIED[carried])
     tried = [("a",), tuple("abcabca")]
     require_agreement(source, tried)
@@ -175,7 +175,7 @@ def test_2000_random_programs_agree_with_the_interpreter_or_are_refused(block: i
 
 
 def _tried(seed: int) -> bool:
-    """Whether a random program compiles; it is then right, and otherwise the message says what is at fault.
+    """Whether a random program compiles; it is then right, and otherwise the message names the cause.
 
     Right are the signals in exact numbers, and models that see all and that look back, hard and soft, in two formats.
     """

@@ -25,7 +25,7 @@ LONGEST, SLOWEST = 6, "subleq-rasp"
 PARTS = [(name, part) for name in ("long-addition-rasp", "addition-loop-rasp") for part in range(11)]
 """Programs with 11 letters, and so 1,771,561 words of length 6, in parts: by their first letter."""
 TOGETHER = 512
-"""So many words are read at once."""
+"""Words per batch."""
 
 
 @cache
@@ -142,7 +142,7 @@ def stock_form(name: str) -> tuple[str, str]:
 
 @pytest.mark.parametrize(("theorem", "form"), [("rasp", "bert"), ("rasp-causal", "gpt2")])
 def test_stock_models_say_what_the_interpreter_says(theorem: str, form: str, tmp_path: Path) -> None:
-    """Nothing is written unless the stock model has said so on sample words."""
+    """Nothing is written unless the exported model gives the right output on sample words."""
     pytest.importorskip("transformers", reason="stock models are run by it")
     api.export("reverse-rasp", tmp_path / "model", to=form, context=8, theorem=theorem)
     assert (tmp_path / "model" / "model.safetensors").exists()

@@ -57,7 +57,7 @@ DAMAGES: tuple[Damage, ...] = (drop, swap, put, repeat, prolong, cut, cut_before
 
 
 def is_right(codec: Codec[Source], said: Sequence[str], expected: Sequence[str | None]) -> bool:
-    """Whether something is what should be said, or of a decoder how it begins."""
+    """Whether an output is the expected one, or for a decoder a prefix of it."""
     if isinstance(codec, DecoderCodec) and len(said) <= len(expected):
         expected = expected[: len(said)]
     same = len(said) == len(expected)

@@ -1,4 +1,4 @@
-"""The constructions for stock checkpoints: address-bits, residues, residues-without-positions."""
+"""The constructions for stock checkpoints: binary addresses, and addresses modulo M with and without positions."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from softmachine.theorems.shared.stream_tokens import LIMIT, StreamCodec
 from tests.models import signals_of, with_codec
 from tests.sources.machines import random_machine, random_word
 
-STREAMS = ("address-bits", "residues", "residues-without-positions")
+STREAMS = ("turing-binary-address", "turing-residue-address", "turing-residue-address-no-positions")
 WORDS = [tuple(word) for word in ("", "a", "b", "ab", "ba", "aab", "bbaba")]
 
 
@@ -72,12 +72,12 @@ def test_softmax_is_certified_and_right(construction: str) -> None:
     assert check_words(soft, WORDS, arithmetic="float64").holds
 
 
-@pytest.mark.parametrize(("construction", "layers"), [("address-bits", 3), ("residues", 3)])
+@pytest.mark.parametrize(("construction", "layers"), [("turing-binary-address", 3), ("turing-residue-address", 3)])
 def test_the_theorem_promises_its_cost(construction: str, layers: int) -> None:
     model = sm.compile(load("two-tape-palindrome"), construction, length=64).weights
-    heads = {"address-bits": 1 + 5 * 2, "residues": 1 + 2}[construction]
+    heads = {"turing-binary-address": 1 + 5 * 2, "turing-residue-address": 1 + 2}[construction]
     assert (len(model.layers), len(model.heads)) == (layers, heads)
-    assert len(sm.compile(load("palindrome"), "residues", length=256).weights.layers) == 4
+    assert len(sm.compile(load("palindrome"), "turing-residue-address", length=256).weights.layers) == 4
 
 
 @pytest.mark.parametrize("construction", STREAMS)
@@ -89,7 +89,7 @@ def test_every_promise_of_the_signals_is_kept_on_a_run(construction: str) -> Non
 
 
 def test_the_latest_write_is_found_over_many_blocks() -> None:
-    model = sm.compile(load("busy-beaver-4"), "residues", length=200)
+    model = sm.compile(load("busy-beaver-4"), "turing-residue-address", length=200)
     assert len(model.weights.layers) == 4
     report = check_words(model, [()], arithmetic="float64")
     assert report.holds
@@ -99,7 +99,7 @@ def test_the_latest_write_is_found_over_many_blocks() -> None:
 def test_a_head_that_leaves_the_reach_of_its_digits_ends_with_limit() -> None:
     machine = load("increment")
     codec = StreamCodec(machine, length=64, modulus=4, most_wraps=2)
-    model = with_codec(residues.signals(codec, positions=True), codec, "residues", 64)
+    model = with_codec(residues.signals(codec, positions=True), codec, "turing-residue-address", 64)
     report = check_words(model, [("1",) * 14, ("1",) * 3], arithmetic="exact")
     assert report.holds
     assert list(codec.expected(("1",) * 14, 100))[-1] == LIMIT
@@ -108,25 +108,25 @@ def test_a_head_that_leaves_the_reach_of_its_digits_ends_with_limit() -> None:
 
 
 def test_an_input_that_fills_all_positions_is_refused() -> None:
-    model = sm.compile(load("increment"), "address-bits", length=8)
+    model = sm.compile(load("increment"), "turing-binary-address", length=8)
     assert sm.run(model, "1").output == "10"
     with pytest.raises(InputError, match="6 symbols leaves no positions for a run in a context of 8"):
         sm.run(model, "111111")
 
 
 def test_a_run_that_outgrows_its_positions_is_an_error_and_not_a_guess() -> None:
-    model = sm.compile(load("busy-beaver-4"), "address-bits", length=64)
+    model = sm.compile(load("busy-beaver-4"), "turing-binary-address", length=64)
     with pytest.raises(UsageError, match="does not end within the 64 positions"):
         sm.run(model)
     assert sm.run(model, max_steps=62).steps == 62
 
 
 def test_without_positions_inputs_are_short() -> None:
-    model = sm.compile(load("increment"), "residues-without-positions", length=512)
+    model = sm.compile(load("increment"), "turing-residue-address-no-positions", length=512)
     with pytest.raises(InputError, match="the input has 200 symbols; this model takes at most 128"):
         codec_of(model).prompt("1" * 200)
 
 
 def test_a_vocabulary_that_is_too_large_says_by_which_factor() -> None:
     with pytest.raises(ConstructionError, match=r"64 residues on 3 tapes, a factor of 262,144"):
-        sm.compile(load("three-tape-addition"), "residues", length=2048)
+        sm.compile(load("three-tape-addition"), "turing-residue-address", length=2048)

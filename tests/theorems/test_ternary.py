@@ -39,7 +39,7 @@ from tests.sources.machines import random_machine, random_word
 
 def model(machine: TuringMachine, bits: int, *, summarises: bool = False, denoised: bool = False) -> Model:
     codec = TernaryCodec(machine, bits, summarises)
-    return with_codec(signals(codec, denoised=denoised), codec, "ternary", codec.context)
+    return with_codec(signals(codec, denoised=denoised), codec, "turing-ternary", codec.context)
 
 
 def full_machine(tapes: int, tape: Tape = Tape.STAY, states: int = 3, symbols: int = 3) -> TuringMachine:
@@ -139,7 +139,7 @@ def test_dimensions_are_those_of_the_cost_formula_and_below_the_papers(tapes: in
     assert made.width <= cost.of("width", codec)
     assert made.largest_weight <= 2
 
-    # The paper, with |Q| = 3 and |Γ| = 3 (2 bits each); it knows only even r.
+    # The paper, with |Q| = 3 and |Γ| = 3 (2 bits each); it defines only even r.
     even = bits + bits % 2
     assert len(made.layers) <= 5 * even // 2 + 8
     if not summarises:
@@ -193,7 +193,7 @@ def test_the_papers_lengths_are_reproduced(
 
 def test_the_adder_of_the_papers_size_runs() -> None:
     codec = TernaryCodec(binary_adder(), 6, summarises=True, ending=Ending.WORD)
-    transformer = with_codec(signals(codec), codec, "ternary-summary", codec.context)
+    transformer = with_codec(signals(codec), codec, "turing-ternary-summary", codec.context)
     run = sm.run(transformer, "1+1", arithmetic="int8")
     assert (run.output, run.verdict, run.steps, run.segments) == ("10", "accept", 17, (27, 29))
 
@@ -317,7 +317,7 @@ def test_machines_without_a_step_stop_at_once_with_a_verdict_and_their_input() -
     machine = TuringMachine(
         name="nothing", states=("q",), alphabet=("a",), symbols=("_", "a"), blank="_", rules=(), start="q"
     )
-    for construction in ("ternary", "ternary-summary"):
+    for construction in ("turing-ternary", "turing-ternary-summary"):
         run = sm.run(sm.compile(machine, construction, length=32), "aa")
         assert (run.verdict, run.steps, run.output) == ("halt", 0, "aa")
 
@@ -331,7 +331,7 @@ def test_outputs_with_blanks_and_on_both_sides_of_cell_0_are_printed_whole() -> 
     machine = TuringMachine(
         name="gap", states=tuple("abcd"), alphabet=("x",), symbols=("_", "x", "y"), blank="_", rules=rules, start="a"
     )
-    for construction in ("ternary", "ternary-summary"):
+    for construction in ("turing-ternary", "turing-ternary-summary"):
         transformer = sm.compile(machine, construction, length=64)
         run = sm.run(transformer, "")
         assert (run.verdict, run.output) == ("halt", "y_x")
@@ -339,7 +339,7 @@ def test_outputs_with_blanks_and_on_both_sides_of_cell_0_are_printed_whole() -> 
 
 
 def test_a_run_that_does_not_fit_is_noticed_and_the_length_that_would_do_is_named() -> None:
-    for construction in ("ternary", "ternary-summary"):
+    for construction in ("turing-ternary", "turing-ternary-summary"):
         with pytest.raises(UsageError, match=r"does not end within the 24 positions") as refused:
             sm.run(sm.compile("busy-beaver-3", construction, length=24), "", arithmetic="int8")
         assert refused.value.hint
@@ -351,18 +351,18 @@ def test_a_run_that_does_not_fit_is_noticed_and_the_length_that_would_do_is_name
         needed = int(str(refused.value.hint).split()[-1])
         assert sm.run(sm.compile("binary-counter", construction, length=needed), "", max_steps=40).steps == 40
     with pytest.raises(UsageError, match="does not end within"):
-        sm.run(sm.compile("busy-beaver-5", "ternary", length=16), "", arithmetic="int8")
+        sm.run(sm.compile("busy-beaver-5", "turing-ternary", length=16), "", arithmetic="int8")
     with pytest.raises(UsageError, match="does not end within the 16 positions"):
-        sm.run(sm.compile("palindrome", "ternary", length=16), "a" * 20)
+        sm.run(sm.compile("palindrome", "turing-ternary", length=16), "a" * 20)
 
 
 def test_bad_requests_are_refused() -> None:
     with pytest.raises(ConstructionError, match="depend on a length"):
-        sm.compile("increment", "ternary")
+        sm.compile("increment", "turing-ternary")
     with pytest.raises(ConstructionError, match=r"contexts of 2\^\d+ positions are not supported"):
-        sm.compile("increment", "ternary", length=1 << 40)
+        sm.compile("increment", "turing-ternary", length=1 << 40)
     with pytest.raises(InputError):
-        sm.run(sm.compile("increment", "ternary", length=32), "2")
+        sm.run(sm.compile("increment", "turing-ternary", length=32), "2")
     assert bits_for(4096) == 12
     assert bits_for(4097) == 13
     assert bits_for(3) == 4
@@ -380,7 +380,7 @@ def test_the_scale_is_the_one_that_the_gap_asks_for() -> None:
     assert not certify(program, n - 1, 6).holds
 
 
-@pytest.mark.parametrize("construction", ["ternary", "ternary-summary"])
+@pytest.mark.parametrize("construction", ["turing-ternary", "turing-ternary-summary"])
 def test_soft_attention_at_the_certified_scale_runs_in_low_precision(construction: str) -> None:
     soft = sm.compile("increment", construction, length=64, attention="soft")
     for arithmetic in ("bfloat16", "float16", "float8_e4m3fn", "float32"):
@@ -420,15 +420,15 @@ def test_thousand_random_machines(hundred: int, summarises: bool) -> None:
         assert budget(denoised, codec.context - 1, sharpness).holds
         hard, soft = signals(codec), with_softmax(denoised, sharpness)
         for program, arithmetic in ((hard, "int8"), (soft, "bfloat16")):
-            ready = with_codec(program, codec, "ternary", codec.context)
+            ready = with_codec(program, codec, "turing-ternary", codec.context)
             run = sm.run(ready, word, arithmetic=arithmetic, max_steps=16)
             assert run.tokens == expected, (seed, arithmetic)
 
 
 @pytest.mark.slow
 def test_100_000_steps_fit_into_a_short_context() -> None:
-    """Segment by segment, every token is what the interpreter says; no context has more than 4,096 tokens."""
-    transformer = sm.compile("binary-counter", "ternary-summary", length=4096)
+    """Segment by segment, every token is the interpreter's; no context has more than 4,096 tokens."""
+    transformer = sm.compile("binary-counter", "turing-ternary-summary", length=4096)
     codec = transformer.codec
     assert isinstance(codec, TernaryCodec)
     assert codec.bits == 12

@@ -39,7 +39,7 @@ def fitting(length: int, count: int, depth: int = 2) -> list[Circuit]:
     return evaluators.fitting(ThresholdEvaluatorCodec, circuit, length, count, depth)
 
 
-wrong = partial(evaluators.wrong, "threshold-evaluator", ThresholdEvaluatorCodec)
+wrong = partial(evaluators.wrong, "circuit-evaluator-threshold", ThresholdEvaluatorCodec)
 """The circuits that one model gets wrong, on some input."""
 
 
@@ -60,7 +60,7 @@ def test_turns_are_the_depth_the_width_is_constant_and_precision_logarithmic(inp
     circuit = majority(inputs)
     length = fitting_length(circuit, inputs, Basis.TC)
     bits = pointer_width(length)
-    model = api.compile(circuit, "threshold-evaluator", length=length)
+    model = api.compile(circuit, "circuit-evaluator-threshold", length=length)
     weights = model.weights
     assert weights.width == 33
     assert [block.repeats for block in weights.blocks if block.name] == [bits, 1]
@@ -82,7 +82,7 @@ def test_signals_keep_their_promises() -> None:
 
 def test_too_short_a_length_is_refused_with_the_smallest_that_serves() -> None:
     with pytest.raises(OutgrownError, match="--context"):
-        api.compile(TWO_OF_THREE, "threshold-evaluator", length=20)
+        api.compile(TWO_OF_THREE, "circuit-evaluator-threshold", length=20)
 
 
 @pytest.mark.slow

@@ -52,11 +52,11 @@ def test_letter_bounded_words_by_counting() -> None:
 
 def test_palindromes_by_the_relative_encoding() -> None:
     words = ["".join(word) for n in range(3) for word in product("ab", repeat=n)]
-    assert agree("palindrome", "turing-relative", words) == [26, 42, 30, 70, 74, 48, 56]
+    assert agree("palindrome", "turing-counter-relative-bias", words) == [26, 42, 30, 70, 74, 48, 56]
 
 
 def test_palindromes_up_to_length_4_in_the_evaluator() -> None:
-    program = codec_of("palindrome", "turing-relative").program
+    program = codec_of("palindrome", "turing-counter-relative-bias").program
     for n in range(5):
         for word in product("ab", repeat=n):
             assert evaluate(program, word).accepted == (word == word[::-1])
@@ -72,9 +72,9 @@ def test_machines_with_two_tapes_are_refused() -> None:
         sm.compile("two-tape-copy", "turing-counter")
 
 
-@pytest.mark.parametrize("construction", ["turing-counter", "turing-relative"])
+@pytest.mark.parametrize("construction", ["turing-counter", "turing-counter-relative-bias"])
 def test_machines_without_letters_are_refused_by_name(construction: str) -> None:
-    """It is the machine that has none: whoever wrote it has seen no C-RASP program that could get a line."""
+    """The message is about the machine, which has none, not about a line of the C-RASP program."""
     machine = machine_of("turing-1936")
     with pytest.raises(ConstructionError, match="'turing-1936' has no input alphabet"):
         sm.compile(machine, construction)

@@ -1,4 +1,4 @@
-"""Languages of uniform families: the reduction that is printed, the evaluator that knows no family, and its turns."""
+"""Languages of uniform families: the printed reduction, the evaluator for all families, and its iterations."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def test_words_are_recognised_in_constant_precision(length: int, attention: str,
 @pytest.mark.parametrize("attention", ["hard", "soft"])
 @pytest.mark.parametrize("length", [1, 3, 4])
 def test_words_are_recognised_in_constant_width(length: int, attention: str) -> None:
-    model = model_of(parse(COUNTED), "uniform-thresholds", attention, length)
+    model = model_of(parse(COUNTED), "uniform-circuits-threshold", attention, length)
     bits = 2 * pointer_width(model.codec.positions_needed) + 1  # type: ignore[attr-defined]
     for arithmetic in ("float64", f"fixed:{bits}"):
         assert api.check(model, up_to=length, arithmetic=arithmetic).holds
@@ -61,9 +61,9 @@ def test_the_transformer_reads_what_the_reduction_prints(name: str, basis: Basis
 
 @pytest.mark.parametrize("basis", [Basis.AC, Basis.TC])
 def test_what_is_printed_is_what_the_evaluator_evaluates(basis: Basis) -> None:
-    """The reduction, then the evaluator of any circuit on what was printed: Corollary 5.1 and Lemma C.2 in turn."""
+    """The reduction, then the evaluator of any circuit on its output: Corollary 5.1 and Lemma C.2."""
     codec = FamilyCodec(parse(SIMPLE), 2, basis)
-    name = "circuit-evaluator" if basis is Basis.AC else "threshold-evaluator"
+    name = "circuit-evaluator" if basis is Basis.AC else "circuit-evaluator-threshold"
     evaluator = api.compile(codec.circuit, name, length=codec.positions_needed)
     for word in ("00", "01", "11"):
         assert list(evaluator.codec.prompt(word).tokens) == codec.instance(word)
@@ -87,19 +87,19 @@ SIZES = {"parity-family": (2, 4, 8, 16, 32, 64), "majority-sorted": (2, 3, 4, 6,
 
 @pytest.mark.parametrize("name", SIZES)
 def test_turns_grow_as_the_power_of_the_logarithm(name: str) -> None:
-    """Theorem 5.1 (a): ⌈log₂ T⌉^d turns are as many as the circuit is deep or more, and T is a polynomial in n."""
+    """Theorem 5.1 (a): ⌈log₂ T⌉^d iterations are at least the depth of the circuit, and T is a polynomial in n."""
     source = family(name)
     for length in SIZES[name]:
         codec = FamilyCodec(source, length)
         bits = pointer_width(codec.positions_needed)
         assert codec.turns == bits**source.exponent >= codec.circuit.depth
         assert codec.positions_needed <= 40 * length**3 + 300
-        assert bits <= 3 * (length.bit_length() - 1) + 9  # so that turns are O(log^d n)
+        assert bits <= 3 * (length.bit_length() - 1) + 9  # so that there are O(log^d n) iterations
 
 
 @pytest.mark.parametrize("length", [1, 2, 3, 4, 5, 6])
 def test_the_model_has_that_many_turns(length: int) -> None:
-    for name, basis in (("uniform-circuits", Basis.AC), ("uniform-thresholds", Basis.TC)):
+    for name, basis in (("uniform-circuits", Basis.AC), ("uniform-circuits-threshold", Basis.TC)):
         source = family("parity-family") if length < 4 else parse(SIMPLE)
         codec = FamilyCodec(source, length, basis)
         weights = api.compile(source, name, length=length).weights
@@ -149,9 +149,9 @@ def test_signals_keep_their_promises() -> None:
     [
         ("parity-family", "uniform-circuits", 3, "fixed:2"),
         ("parity-family", "uniform-circuits", 4, "float64"),
-        ("parity-family", "uniform-thresholds", 4, "float64"),
+        ("parity-family", "uniform-circuits-threshold", 4, "float64"),
         ("majority-sorted", "uniform-circuits", 3, "float64"),
-        ("vote-tree", "uniform-thresholds", 7, "float64"),
+        ("vote-tree", "uniform-circuits-threshold", 7, "float64"),
     ],
 )
 @pytest.mark.parametrize("attention", ["hard", "soft"])

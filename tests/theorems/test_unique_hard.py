@@ -69,4 +69,4 @@ def test_a_formula_of_the_past_is_a_decoder() -> None:
 def test_counts_are_refused() -> None:
     for formula in ("#<[Q_a] > 2", "odd(#>[Q_a])"):
         with pytest.raises(ConstructionError, match="unique-hard attention cannot count"):
-            sm.compile(formula, "unique-hard")
+            sm.compile(formula, "temporal-unique-hard")

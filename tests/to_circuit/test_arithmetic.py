@@ -18,7 +18,7 @@ INPUTS = 6
 
 
 class Bench:
-    """Six inputs, random numbers on them, and what a number is for each of the 64 assignments."""
+    """Six inputs, random numbers on their wires, and the value of a number for each of the 64 assignments."""
 
     def __init__(self, seed: int, bits: int) -> None:
         self.chooser = random.Random(seed)

@@ -1,4 +1,4 @@
-"""A circuit says what it takes before it is made."""
+"""The cost of a circuit is estimated before it is built."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def test_a_refused_circuit_is_made_with_yes(monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def test_estimates_are_honest() -> None:
-    """Within a factor of 3, tried up to four times: others may want the processor, too."""
+    """Within a factor of 3, in one of four attempts, since other processes also use the processor."""
     model = sm.compile("Q_a since Q_b")
     ratios = []
     for _ in range(4):

@@ -1,4 +1,4 @@
-"""Transformers as circuits: every circuit says what its transformer says in fixed point, on every word."""
+"""Transformers as circuits: every circuit agrees with its transformer in fixed point, on every word."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ SOFT = (softmax(), softmax(2), softmax(Fraction(1, 2)), softmax(INVERSE))
 
 @dataclass(frozen=True)
 class Words:
-    """A codec that only knows how words become prompts."""
+    """A codec that only converts words to prompts."""
 
     alphabet: tuple[str, ...]
     padded: bool = False
@@ -74,7 +74,7 @@ def formula(text: str, alphabet: str = "ab") -> Specification:
 
 
 def lookup() -> Model:
-    """The bit at the position that the first three bits of the word point to: a dynamic lookup."""
+    """The bit at the position given by the first three bits of the word: a dynamic lookup."""
     bit = token("bit", {"0": (0,), "1": (1,)})
     places = stack(*(position(Bit(k, signed=True)) for k in range(3)))
     own = [
@@ -91,7 +91,7 @@ def lookup() -> Model:
 
 
 def spreading() -> Model:
-    """A loop: in every turn each position takes over a 1 from the one before."""
+    """A loop: in every iteration each position copies a 1 from the previous one."""
     bit = token("bit", {"0": (0,), "1": (1,)})
 
     def body(x: Signal) -> Signal:
@@ -162,12 +162,12 @@ def test_the_circuit_says_what_the_transformer_says_on_every_word(
     assert list(lowered.disagreements()) == []
     kinds = {gate.kind for gate in lowered.circuit.gates}
     assert kinds <= {GateKind.AND, GateKind.OR, GateKind.NOT, GateKind.THR, GateKind.BUF, GateKind.ZERO, GateKind.ONE}
-    said = {answer for row in lowered.answers([(s,) * n for s in lowered.codec.alphabet]) for answer in row}
-    assert said <= set(lowered.model.weights.outputs)
+    output = {answer for row in lowered.answers([(s,) * n for s in lowered.codec.alphabet]) for answer in row}
+    assert output <= set(lowered.model.weights.outputs)
 
 
 def test_wrong_gates_are_noticed() -> None:
-    """Some gates do not matter to any answer; many do."""
+    """Some gates are irrelevant to all answers; many are not."""
     lowered = to_circuit(api.compile(formula("Q_a since Q_b")), 3, "fixed:4")
     gates = lowered.circuit.gates
     flipped = {GateKind.AND: GateKind.OR, GateKind.OR: GateKind.AND}
@@ -204,7 +204,7 @@ def circuit(text: str, n: int, numbers: str = "fixed:6") -> TransformerCircuit:
 
 
 def test_a_circuit_comes_back() -> None:
-    """From a circuit to a transformer and back: the majority gate is there again, among gates that negate answers."""
+    """From a circuit to a transformer and back: the majority gate is recovered, among gates that negate answers."""
     lowered = to_circuit(layout(majority(5), Addresses.UNIT, soft=False), 5, "fixed:9", positions=[5])
     thresholds = [gate for gate in lowered.circuit.gates if gate.kind is GateKind.THR]
     assert any(gate.inputs == lowered.circuit.inputs and gate.threshold == 3 for gate in thresholds)
@@ -227,7 +227,7 @@ LARGEST = 15
 
 
 def without_thresholds(model: Model, n: int) -> TransformerCircuit:
-    """The circuit of AND, OR and NOT that says in F_2 what the model says at the last position."""
+    """The circuit of AND, OR and NOT for the prediction in F_2 at the last position."""
     made = to_circuit(model, n, "fixed:2", positions=[-1], yes=True)
     gates = [gate for gate in made.circuit.gates if gate.kind is GateKind.THR]
     assert max((gate.at_least for gate in gates), default=0) <= LARGEST, "a threshold that grows with the length"
@@ -237,7 +237,7 @@ def without_thresholds(model: Model, n: int) -> TransformerCircuit:
 
 
 def agrees(made: TransformerCircuit) -> bool:
-    """Whether the circuit says what its transformer says: on every word of up to 8 letters, else on 100 random ones."""
+    """Whether circuit and transformer agree: on every word of up to 8 letters, else on 100 random ones."""
     draw = random.Random(made.length)
     some = [tuple(draw.choices("ab", k=made.length)) for _ in range(100)]
     return not list(made.disagreements(None if made.length <= 8 else some))
@@ -272,7 +272,7 @@ def test_constant_precision_is_constant_depth_up_to_64(text: str, attention: str
 
 
 def test_f_2_cannot_count_to_two_among_many() -> None:
-    """Why counting by hard attention has no part in the sweep: all shares round to one number."""
+    """Counting by hard attention is not in the sweep, since all shares round to the same number."""
     model = api.compile(formula(COUNTING[0]))
     assert without_thresholds(model, 4).depth > 0
     assert without_thresholds(model, 16).size == 2
@@ -288,7 +288,7 @@ def test_softmax_in_f_6_becomes_a_circuit_for_16_symbols() -> None:
 
 
 def test_a_loop_is_stacked_copies() -> None:
-    """Lemma 5.1: the depth grows by the same amount with every turn."""
+    """Lemma 5.1: the depth grows by the same amount with every iteration."""
     found = {n: to_circuit(spreading(), n, "fixed:8", positions=[-1]).depth for n in (2, 4, 8, 16)}
     assert found[16] > found[8] > found[4]
     assert found[16] - found[8] == found[8] - found[4]

@@ -1,4 +1,4 @@
-"""The board: every head, its width and what it writes, layer by layer; and nothing in it is taken for HTML."""
+"""The architecture diagram: every head, its width and its outputs, layer by layer; names are escaped in HTML."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Position features and relations: their values, bounds, grids and names, and that they come back from files."""
+"""Position features and relations: values, bounds, denominators, names, and serialisation."""
 
 from __future__ import annotations
 
@@ -103,6 +103,19 @@ KNOWN = (*FEATURES, *(item for theorem in all_theorems() for item in theorem.fea
 def test_there_is_a_feature_of_every_class() -> None:
     relations = {Distance, InRelation}
     assert {type(item) for item in OURS} | relations == set(KNOWN)
+
+
+STORED_NAMES = {
+    *("Constant", "Monomial", "Predecessor", "Alternating", "Bit", "Residue", "Prime", "PowerOfTwo", "Last"),
+    *("Logarithm", "Table", "AddressBit", "AddressVector", "Shifted", "InBlocks", "Distance"),
+    *("AtLetters", "InRelation", "PositionPredicate", "ShareAfterStart"),
+}
+
+
+def test_names_in_saved_models_do_not_change() -> None:
+    """They are part of the file format and of digests, independent of the names of the classes."""
+    assert {item.stored_name for item in KNOWN} == STORED_NAMES
+    assert all(to_json(item)["is"] == type(item).stored_name for item in OURS)
 
 
 @pytest.mark.parametrize(("item", "name"), NAMED, ids=lambda item: None)

@@ -29,7 +29,7 @@ from softmachine.transformer.features import ceil_log2
 
 NAMES = [family.name for family in FAMILIES]
 LARGEST = {"majority": 6, "tree-of-majorities": 7, "connectivity": 12}
-"""The machines of unit vectors try all pairs of addresses: longer ones are tried by the slow tests."""
+"""The machines for unit vectors compare all pairs of addresses: larger n are slow tests."""
 OF_CIRCUITS = [name for name in NAMES if family_named(name).circuit]
 
 
@@ -49,7 +49,7 @@ def some_sizes(family: UniformFamily, most: int) -> list[int]:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_programs_print_the_weights_for_every_small_size(name: str) -> None:
-    """As Python, where this is fast; that machines do the same is another test."""
+    """Run as Python, which is fast; another test compares the machines."""
     family = family_named(name)
     for n in some_sizes(family, LARGEST.get(name, 40)):
         transformer, positions = family.transformer(n)
@@ -67,7 +67,7 @@ def test_machines_print_what_compile_makes(name: str) -> None:
 
 @pytest.mark.parametrize("name", ["adjacent-ones", "and-or-tree", "connectivity"])
 def test_the_space_of_the_machines_is_logarithmic(name: str) -> None:
-    """Definition 2.4, at six sizes or more: at most 11 cells a bit of n for each machine, and a constant."""
+    """Definition 2.4, at six sizes or more: at most 11 cells per bit of n for each machine, plus a constant."""
     family = family_named(name)
     found = [found_at(name, n) for n in family.sizes(family.usual)]
     assert len(found) >= 6
@@ -79,7 +79,7 @@ def test_the_space_of_the_machines_is_logarithmic(name: str) -> None:
         assert (per_doubling(found, machine) or 0) <= 22
 
 
-@pytest.mark.parametrize("name", ["circuit-evaluator", "threshold-evaluator"])
+@pytest.mark.parametrize("name", ["circuit-evaluator", "circuit-evaluator-threshold"])
 def test_the_evaluators_are_printed_in_logarithmic_space(name: str) -> None:
     """Lemma C.3 and Corollary 5.1, from 4 tokens up to 4,096: six sizes, each four times the one before."""
     found = [found_at(name, 4**k) for k in range(1, 7)]
@@ -91,9 +91,9 @@ def test_the_evaluators_are_printed_in_logarithmic_space(name: str) -> None:
     assert max(growth) <= 40
 
 
-@pytest.mark.parametrize("name", ["circuit-evaluator", "threshold-evaluator"])
+@pytest.mark.parametrize("name", ["circuit-evaluator", "circuit-evaluator-threshold"])
 def test_the_turns_of_the_evaluators_are_a_power_of_the_logarithm(name: str) -> None:
-    """Corollary 5.1: ⌈log₂ n⌉^d turns; the machine for d = 2 prints the same layers, and other turns."""
+    """Corollary 5.1: ⌈log₂ n⌉^d iterations; the machine for d = 2 prints the same layers, more iterations."""
     family = family_named(name)
     for n in (8, 20, 100):
         once, again = (run(family.weights, (d,), n).splitlines() for d in (1, 2))
@@ -106,7 +106,7 @@ def test_the_turns_of_the_evaluators_are_a_power_of_the_logarithm(name: str) -> 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["majority", "tree-of-majorities"])
 def test_the_space_of_the_machines_of_unit_vectors_is_logarithmic(name: str) -> None:
-    """The precision b is O(log n) bits, and numbers of 2b bits are multiplied: more cells a bit, still a constant."""
+    """The precision b is O(log n) bits, and numbers of 2b bits are multiplied: more cells per bit, still a constant."""
     family = family_named(name)
     found = [measured(family, n) for n in family.sizes(33)]
     assert len(found) >= 6
@@ -123,7 +123,7 @@ def test_the_space_of_the_machines_of_unit_vectors_is_logarithmic(name: str) -> 
 
 @pytest.mark.parametrize("name", OF_CIRCUITS)
 def test_connection_languages_are_decided(name: str) -> None:
-    """Section A.2: every tuple of small circuits, also with wires that there are not."""
+    """Section A.2: every tuple of small circuits, also with nonexistent wires."""
     family = family_named(name)
     machine = family.machines["connections"]
     for n in some_sizes(family, 5):
@@ -132,17 +132,17 @@ def test_connection_languages_are_decided(name: str) -> None:
         assert len(language) == 1 + sum(len(gate.inputs) for gate in circuit.gates)
         every = range(len(circuit.wires) + 1)
         for asked in ((i, j, t) for i in every for j in every for t in range(OUTPUT + 2)):
-            said = run(connections, family.given, n, *asked)
-            assert said == f"{int(asked in language)}\n", asked
+            output = run(connections, family.given, n, *asked)
+            assert output == f"{int(asked in language)}\n", asked
             if sum(asked) % 7 == 0:
-                assert machine.run(unary(n, *asked)).text() == said
+                assert machine.run(unary(n, *asked)).text() == output
 
 
 @pytest.mark.parametrize("name", OF_CIRCUITS)
 def test_circuits_of_families_are_what_the_theorem_lays_out(name: str) -> None:
-    """They have gates of the basis only, so that nothing is simplified, and the depth that the family says."""
+    """They have only gates of the basis, so nothing is simplified, and the depth of the family."""
     family = family_named(name)
-    basis = Basis.AC if family.theorem == "circuit-binary" else Basis.TC
+    basis = Basis.AC if family.theorem == "circuit-and-or-not" else Basis.TC
     for n in some_sizes(family, 12):
         circuit, circuits = circuit_of(family, n), cast("CircuitFamily", family.given[0])
         assert simplified(circuit, basis).gates == circuit.gates
@@ -166,7 +166,7 @@ def test_circuits_of_families_compute_what_they_are_called() -> None:
 
 
 def slightly_wrong(tape: Tapes, family: object) -> None:
-    """The right number of lines, with a wrong turn: it prints the width of the transformer for n + 1 inputs."""
+    """The correct number of lines, one of them wrong: it prints the width of the transformer for n + 1 inputs."""
     n = tape.unary()
     tape.line("width", 3 * binary.address_bits(AndOrTree.wires(n + 1)) + 11)
 

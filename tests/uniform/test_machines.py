@@ -1,4 +1,4 @@
-"""Programs and the machines made of them do the same; what machines have no rule for is refused."""
+"""Programs and their compiled machines agree; unsupported constructs are refused."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from softmachine.support.errors import SoftmachineError
 
 
 def arithmetic(tape: Tapes) -> None:
-    """All that programs can do with two numbers."""
+    """All operations of programs on two numbers."""
     n = tape.unary()
     a = tape.binary()
     b = tape.binary()

@@ -1,4 +1,4 @@
-"""Families of circuits that are written as rules: machines print their circuits, in logarithmic space (Lemma C.1)."""
+"""Families of circuits given by rules: machines print their circuits, in logarithmic space (Lemma C.1)."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def test_a_machine_prints_the_circuit_for_every_length(name: str) -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_the_space_is_logarithmic(name: str) -> None:
-    """At nine lengths: a doubling adds no more cells than at first."""
+    """At nine lengths: every doubling of n adds at most as many cells as the first one."""
     given = WrittenFamily(family(name))
     found = [measured(given, n) for n in (1, 2, 4, 6, 8, 12, 16, 24, 32)]
     assert [each.differences for each in found] == [()] * len(found)
@@ -75,7 +75,7 @@ output c(5*log(n) + 4)
 
 
 def test_padding_makes_turns_enough_for_deep_circuits() -> None:
-    """Lemma C.2: a family whose depth is more than log T of what it needs gets a longer T, from the depth it says."""
+    """Lemma C.2: a family whose depth exceeds log T gets a longer T, from its bound of the depth."""
     given = WrittenFamily(parse(CHAIN))
     for n in (2, 3):
         codec = FamilyCodec(given.source, n)

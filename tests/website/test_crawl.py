@@ -1,4 +1,4 @@
-"""What looks at the built site finds what is wrong with it."""
+"""The check of the built site finds problems."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def crawl(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
-    monkeypatch.setitem(sys.modules, "crawl", module)  # dataclasses look their module up
+    monkeypatch.setitem(sys.modules, "crawl", module)  # needed by dataclasses
     spec.loader.exec_module(module)
     return module
 
@@ -36,21 +36,21 @@ def site(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_a_site_without_mistakes_has_no_problems(crawl: ModuleType, site: Path) -> None:
+def test_a_correct_site_has_no_problems(crawl: ModuleType, site: Path) -> None:
     assert crawl.problems(site) == []
 
 
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
-        ('<a href="two.html">', "guides/one.html: guides/two.html is not there"),
-        ('<img src="../a.svg">', "guides/one.html: a.svg is not there"),
-        ('<a href="../index.html#here">', "guides/one.html: index.html has no place 'here'"),
+        ('<a href="two.html">', "guides/one.html: guides/two.html does not exist"),
+        ('<img src="../a.svg">', "guides/one.html: a.svg does not exist"),
+        ('<a href="../index.html#here">', "guides/one.html: index.html has no anchor 'here'"),
         ('<script src="https://elsewhere.org/x.js">', "guides/one.html loads https://elsewhere.org/x.js"),
         ('<link href="//fonts.org/a.css" rel="stylesheet">', "guides/one.html loads //fonts.org/a.css"),
     ],
 )
-def test_a_mistake_in_a_page_is_found(crawl: ModuleType, site: Path, text: str, problem: str) -> None:
+def test_a_problem_in_a_page_is_found(crawl: ModuleType, site: Path, text: str, problem: str) -> None:
     page = site / "guides" / "one.html"
     page.write_text(page.read_text() + text)
     assert crawl.problems(site) == [problem]
@@ -66,6 +66,6 @@ def test_a_page_that_nothing_links_to_is_found(crawl: ModuleType, site: Path) ->
 def test_a_page_that_is_too_wide_is_found(crawl: ModuleType, site: Path) -> None:
     browser = next(filter(None, map(shutil.which, crawl.BROWSERS)))
     (site / "index.html").write_text("<body><article><p style='width: 700px'>wide</p></article>")
-    found = crawl.looked_at(site, browser)
+    found = crawl.check_in_browser(site, browser)
     assert any(problem.startswith("index.html is ") and problem.endswith("on a screen of 400") for problem in found)
     assert not any("1280" in problem for problem in found)

@@ -1,4 +1,4 @@
-"""Crews for tests, and small work that travels to real processes."""
+"""Executor factories for tests, and picklable work for processes."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from softmachine.support.parallel import Crew, Json, Processes
 
 
 class Lossy(ThreadPoolExecutor):
-    """Threads that come back in any order, and lose some of what they were given."""
+    """Threads that finish in any order, and lose some parts."""
 
     def __init__(self, size: int, seed: int, losing: float) -> None:
         super().__init__(size)
@@ -37,7 +37,7 @@ def _late(pause: float, lost: bool, call: Callable[..., Any], *arguments: Any) -
 
 @dataclass
 class Threads(Crew):
-    """A crew in this process."""
+    """A factory of executors in this process."""
 
     count: int
     losing: float = 0.0
@@ -69,7 +69,7 @@ def squares(start: int, stop: int) -> Json:
 
 @dataclass(frozen=True)
 class Killed:
-    """Squares, by workers of which one is killed when it comes to a number, the first time only."""
+    """Squares; the first worker that reaches a given number is killed."""
 
     scratch: Path
     parent: int
@@ -93,6 +93,6 @@ def differs(start: int, stop: int) -> Json:
 
 
 class Eager(Processes):
-    """Processes that are called after the first part."""
+    """Processes that are started after the first part."""
 
     patience = 0.0

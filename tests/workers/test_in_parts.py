@@ -1,4 +1,4 @@
-"""A range in parts: whoever works, and whatever gets lost, what comes of it is the same and in order."""
+"""The parallel map: results are the same and in order, whatever the workers, and whichever parts are lost."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tests.workers.crews import Eager, Killed, Threads, dies, differs, squares
 
 
 def joined(found: list[Part]) -> list[int]:
-    """What came of a range, after seeing that its parts follow each other."""
+    """The results of a range, after checking that its parts are consecutive."""
     assert not found or found[0].start == 0
     assert all(one.stop == two.start for one, two in pairwise(found))
     return list(chain.from_iterable(part.result["squares"] for part in found))

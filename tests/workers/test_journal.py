@@ -1,4 +1,4 @@
-"""Journals: what was done is found again, and only a whole journal of the same sweep is added to."""
+"""Journals: finished parts are reused, and only an undamaged journal of the same sweep is appended to."""
 
 from __future__ import annotations
 

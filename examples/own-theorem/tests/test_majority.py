@@ -1,4 +1,4 @@
-"""The model says what the predicate says, in every arithmetic and with softmax; and it is as large as is stated."""
+"""The model agrees with the predicate, in every arithmetic and with softmax, and has the stated size."""
 
 from __future__ import annotations
 

@@ -103,7 +103,9 @@ def command(
         )
     if set_name is not None:
         if any(given is not None for given in (context, theorem, alphabet, format_name)):
-            raise UsageError("a set defines its own sources and contexts", hint="only the format and the dtype can be chosen")
+            raise UsageError(
+                "a set defines its own sources and contexts", hint="only the format and the dtype can be chosen"
+            )
         _export_set(set_name, folder, to, dtype, force, output)
         return
     from softmachine import api

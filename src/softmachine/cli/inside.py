@@ -44,7 +44,7 @@ class Inside(Group):
         bool,
         switch(
             "Print the theorem's table of the run, one row per position, as read from the residual stream: for "
-            "chapter-8 the state, the written symbol, the move, the head and the symbol under it.",
+            "turing-average-hard the state, the written symbol, the move, the head and the symbol under it.",
             "--table",
         ),
     ] = False

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 EXAMPLES = """[dim]Examples:[/]
   softmachine theorems
-  softmachine theorems chapter-8
+  softmachine theorems turing-average-hard
   softmachine theorems --table"""
 
 INDENT = 4
@@ -64,12 +64,13 @@ def command(
 
 
 def _find(name: str) -> Theorem:
-    from softmachine.theorems import FORMER_NAMES, all_theorems, theorem_named
+    from softmachine.support.stored_names import THEOREMS
+    from softmachine.theorems import all_theorems, theorem_named
 
     theorem = theorem_named(name)
     if theorem is None:
         known = [item.name for item in all_theorems()]
-        hint = did_you_mean(name, known, "`softmachine theorems` lists all theorems", FORMER_NAMES)
+        hint = did_you_mean(name, known, "`softmachine theorems` lists all theorems", THEOREMS)
         raise UsageError(f"unknown theorem {name!r}", hint=hint)
     return theorem
 

@@ -268,12 +268,12 @@ def _compare_answers(
                 yield from _compare_answers(engine, codec, [word], [answers])
         return
     for k in _differing(outputs, expected, found):
-        word, answers = batch[k], [outputs[output] for output in found[k]]
-        difference = first_difference(expected[k], answers)
+        word, emitted = batch[k], [outputs[output] for output in found[k]]
+        difference = first_difference(expected[k], emitted)
         if difference:
             place = difference.position
             what = _answer_at(codec, place, codec.prompt(word).tokens[place])
-            yield replace(_disagreement(word, difference, answers), names=_names(codec), place=what)
+            yield replace(_disagreement(word, difference, emitted), names=_names(codec), place=what)
 
 
 def _differing(

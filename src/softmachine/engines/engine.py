@@ -38,12 +38,12 @@ def require_comparable(*, verify: bool, checked: bool) -> None:
 
 @dataclass(frozen=True)
 class Task:
-    """What is to be run.
+    """The parameters of a run.
 
     Args:
         model: The model.
         word: The input.
-        max_steps: How many steps of the source language are allowed; None for as many as the engine allows by itself.
+        max_steps: Limit of steps of the source language; None for the engine's default.
     """
 
     model: Model
@@ -52,66 +52,72 @@ class Task:
 
     @property
     def codec(self) -> Codec[Source]:
-        """How to talk to the model."""
+        """The codec of the model."""
         return self.model.codec
 
     @cached_property
     def prompt(self) -> Prompt:
-        """What the model is started on."""
+        """The prompt of the input."""
         try:
             return self.codec.prompt(self.word)
         except OutgrownError as reason:
             raise self._outgrown(reason.message, MOST_TRIED, reason.how) from None
 
     def outgrown(self, max_steps: int) -> OutgrownError:
-        """What to say when a context has more tokens than the weights were made for."""
+        """Return the error for a context that exceeds the number of positions the weights were built for."""
         name, length = self.model.name, self.model.length
-        message = f"the run does not end within the {length} positions that {name!r} was made for"
+        message = f"the run does not end within the {length} positions that {name!r} was compiled for"
         return self._outgrown(message, max_steps)
 
     def _outgrown(self, message: str, max_steps: int, how: str = MORE) -> OutgrownError:
         context = self.model.theorem.context_for(self.model.source, self.word, min(max_steps, MOST_TRIED))
         if how == MORE and context is not None and context <= (self.model.length or 0):
-            context = None  # that is what the source needs, and these weights have left it
-        return OutgrownError(message, context=context, hint="make it for more, or limit the steps", how=how)
+            context = None  # the context should have sufficed; the weights do not follow the source
+        return OutgrownError(
+            message, context=context, hint="compile it for a larger context, or limit the steps", how=how
+        )
 
     def require_room(self, max_steps: int) -> None:
-        """See that the prompt of a model that writes summaries leaves room for anything."""
+        """Check that the prompt of a model that decodes from summaries leaves space for output.
+
+        Raises:
+            OutgrownError: If it does not.
+        """
         full = self.model.length is not None and len(self.prompt.tokens) >= self.model.length
         if full and isinstance(self.codec, SegmentedCodec):
             raise self.outgrown(max_steps)
 
 
 class Audited(Protocol):
-    """What came of doing random steps of a run again."""
+    """Result of an audit: random steps of a run, recomputed in exact arithmetic."""
 
     @property
     def steps(self) -> Sequence[int]:
-        """The steps."""
+        """The indices of the recomputed steps."""
 
     @property
     def positions(self) -> int:
-        """How many steps they were drawn from: all of the run."""
+        """The number of all steps of the run, from which they were drawn."""
 
     @property
     def seed(self) -> int:
-        """What they were drawn by."""
+        """The seed of the random choice."""
 
     @property
     def holds(self) -> bool:
-        """Whether they came out the same."""
+        """Whether all recomputed steps agree with the run."""
 
 
 class Execution(Protocol):
-    """A task being run on an engine."""
+    """A run in progress on one engine."""
 
     @property
     def arithmetic(self) -> str:
-        """The name of the arithmetic that it runs in."""
+        """The name of the arithmetic."""
 
     @property
     def max_steps(self) -> int:
-        """How many steps are allowed."""
+        """The limit of steps."""
 
     @property
     def tokens(self) -> Sequence[str]:
@@ -123,40 +129,40 @@ class Execution(Protocol):
 
     @property
     def size(self) -> int:
-        """The bytes that it holds, if that is worth mentioning."""
+        """Memory in bytes, if it is significant; otherwise 0."""
 
     @property
     def ready(self) -> bool:
-        """Whether it can begin at once; else something has to be compiled first."""
+        """Whether it can start immediately; otherwise code must be compiled first."""
 
     def prepare(self) -> None:
-        """Do what is to be done before the first token."""
+        """Prepare for the first token, for example by compiling code."""
 
     def pieces(self) -> Iterator[Sequence[str]]:
-        """Let it go on, and hand out new tokens as they come, until the run ends or all steps are made.
+        """Continue the run, and yield new tokens as they are emitted, until it ends or the step limit is reached.
 
         Raises:
-            UsageError: If a context has more tokens than the weights were made for.
-            PrecisionError: If the engine cannot decide what comes next.
+            UsageError: If a context exceeds the number of positions that the weights were built for.
+            PrecisionError: If the next token is undecided.
         """
 
     def save(self, file: Path) -> bool:
-        """Write down where it is, if it can go on from there; whether it did."""
+        """Save a checkpoint from which the run can be resumed; return False if the engine has none."""
 
     def audit(self, steps: int, seed: int) -> Audited:
-        """Do random steps again, with every score computed in exact arithmetic."""
+        """Recompute random steps, with every score in exact arithmetic."""
 
 
 @dataclass(frozen=True)
 class Engine:
-    """A way to run weights.
+    """An engine: its name, and functions that start and resume runs.
 
     Args:
-        name: What the command line calls it.
-        start: From a task, an arithmetic and the tokens emitted before (by another engine) to a run.
-        resume: From a task and a saved run to a run; None if it saves none.
-        require_free: Complains if a file is there that saving a run, None if it is not made yet, would destroy.
-        quick: Whether a task takes it about as long at every position, however many there are.
+        name: The name on the command line.
+        start: Starts a run, given a task, an arithmetic and the tokens emitted before (by another engine).
+        resume: Resumes a saved run, given the task and the file; None if the engine has no checkpoints.
+        require_free: Checks that saving a run overwrites no other file; the run is None if it has not been created yet.
+        quick: Whether the time per position is about constant for a task, independent of their number.
     """
 
     name: str
@@ -177,7 +183,7 @@ ENGINES: Shelf[Engine] = Shelf(
 
 
 def engine_named(name: str) -> Engine:
-    """The engine of this name.
+    """Return the engine with this name.
 
     Raises:
         UsageError: If there is none.

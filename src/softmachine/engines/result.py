@@ -1,4 +1,4 @@
-"""Results: what came of a run."""
+"""The result of a run, and its summary as text."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from softmachine.theorems.codec import DecoderCodec, Outcome, Prompt
 
 UNFINISHED = "no verdict yet"
 FASTEST = 99_999_999
-"""Tokens a second: lines are broken where they would be at this speed."""
+"""Tokens per second for which the summary reserves space, so that its line breaks do not depend on the speed."""
 WIDTH = 80
 """Columns of a summary; longer outputs are shortened."""
 REPR = 48
-"""Longer texts are shortened in the one line that stands for a run."""
+"""Maximum characters of a text in ``repr`` of a run; longer ones are shortened."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -27,20 +27,20 @@ class Run:
     """A finished (or interrupted) run.
 
     Args:
-        model: What ran.
-        prompt: What it was started on.
-        tokens: What it produced: a decoder's tokens, an encoder's output at every position.
-        outcome: What that means in the source language.
-        arithmetic: The arithmetic it ran in.
-        engine: The engine it ran on.
-        seconds: How long it took.
+        model: The model.
+        prompt: The prompt.
+        tokens: The output: a decoder's tokens, or an encoder's output at every position.
+        outcome: The result in the source language.
+        arithmetic: The name of the arithmetic.
+        engine: The name of the engine.
+        seconds: Run time, without preparation.
         segments: The number of tokens in the context of each segment, if the model decodes from summaries.
-        notes: What else there is to say, one sentence each.
+        notes: Further remarks, one sentence each.
         verified: The number of tokens that agree with the reference interpreter; None if the run was not verified.
-        difference: The first token that is not, if any.
-        resumed: How many of the tokens are those of the saved run that it went on from.
-        checked: False if the run is whatever the weights emit: nothing was compared with the reference interpreter.
-        viewer: Makes what notebooks show of it; where there is none, or it gives None, that is the text.
+        difference: The first token that differs, if any.
+        resumed: The number of tokens taken from the saved run that was resumed.
+        checked: Whether the output was required to be a run of the source; if false, it was not compared with anything.
+        viewer: Renders the run as HTML for notebooks; without it, or if it returns None, they show the text.
     """
 
     model: Model
@@ -60,7 +60,7 @@ class Run:
 
     @property
     def differs(self) -> bool:
-        """Whether the run was compared with the reference interpreter, and is another."""
+        """Whether the run was compared with the reference interpreter and differs."""
         return self.difference is not None
 
     @property
@@ -85,45 +85,45 @@ class Run:
 
     @property
     def output(self) -> str:
-        """What is left, as text."""
+        """The final output, such as the tape, as text."""
         return self.outcome.output
 
     tape = output
 
     @property
     def tokens_per_second(self) -> float:
-        """How fast it ran; 0 if there was nothing to compute."""
+        """Speed of the run; 0 if no token was computed."""
         return (len(self.tokens) - self.resumed) / self.seconds if self.seconds else 0.0
 
     def pace(self, unit: str) -> Iterator[str]:
-        """How many of the tokens were there before, and how fast the others came, in phrases."""
+        """Yield phrases on the number of resumed tokens and the speed of the others."""
         if self.resumed:
             yield f"{self.resumed:,} of them from the saved run"
         if len(self.tokens) > self.resumed:
             yield f"{self.tokens_per_second:,.0f} {unit}"
 
     def text(self, most: int = 40) -> str:
-        """The run for people: what happened step by step (the first ``most`` steps), and what came of it."""
+        """Format the run: its steps (the first ``most``), then the summary."""
         return "\n".join(filter(None, [self.story(most), self.summary()]))
 
     def story(self, most: int = 40) -> str:
-        """What happened step by step, if there are steps: the first ``most`` of them."""
+        """Format the first ``most`` steps, if the source has steps."""
         lines = [printable(line) for line in islice(filter(None, self.outcome.trace()), most + 1)]
         if len(lines) > most:
             lines[most:] = [f"… {many(self.steps - most + 1, 'more step')}"]
         return "\n".join(lines)
 
     def summary(self) -> str:
-        """The verdict, what is left, how long it took, and what else there is to say; no line is long."""
+        """Format the verdict, the output, the cost and the notes, in lines of at most `WIDTH` columns."""
         verdict = self.verdict or UNFINISHED
         head = f"{verdict}  {_shortened(self.output, WIDTH - len(verdict) - 2)}" if self.output else verdict
-        return "\n".join([*filled([f"{head}  ", *self._how()], WIDTH), *self._said()])
+        return "\n".join([*filled([f"{head}  ", *self._cost()], WIDTH), *self._notes()])
 
-    def _how(self) -> Iterator[str]:
-        """How it went, in phrases."""
-        how = f"({self.engine}, {self.arithmetic})"
+    def _cost(self) -> Iterator[str]:
+        """Yield phrases on the number of steps and tokens, the speed, the engine and the arithmetic."""
+        setting = f"({self.engine}, {self.arithmetic})"
         if not isinstance(self.model.codec, DecoderCodec):
-            yield f"in one pass over {many(len(self.tokens), 'position')} {how}"
+            yield f"in one pass over {many(len(self.tokens), 'position')} {setting}"
             return
         yield f"after {many(self.steps, 'step')}, "
         parts = ""
@@ -131,9 +131,9 @@ class Run:
             parts = f" in {many(len(self.segments), 'segment')} of at most {max(self.segments):,}"
         *phrases, last = [f"{many(len(self.tokens), 'token')}{parts}", *self.pace("tokens/s")]
         yield from (f"{phrase}, " for phrase in phrases)
-        yield f"{last} {how}".ljust(len(f"{FASTEST:,} tokens/s {how}"))
+        yield f"{last} {setting}".ljust(len(f"{FASTEST:,} tokens/s {setting}"))
 
-    def _said(self) -> Iterator[str]:
+    def _notes(self) -> Iterator[str]:
         for note in self.notes:
             yield from wrap(printable(note), WIDTH, initial_indent="  ", subsequent_indent="    ")
 
@@ -153,7 +153,7 @@ class Run:
 
 
 def _shortened(text: str, most: int) -> str:
-    """A text in quotes; of a long one the beginning and the end, and how long it is."""
+    """Quote a text; a long one is abbreviated to its beginning, its end and its length."""
     if len(text) <= most and len(repr(text)) <= most:
         return repr(text)
     length = f"({len(text):,} characters)"

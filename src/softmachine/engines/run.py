@@ -1,4 +1,4 @@
-"""A run: one loop over an engine; and when to hand over from the dense engine to the fast one, and back."""
+"""A run in progress: the loop over an engine, and the switch from the dense engine to the fast one and back."""
 
 from __future__ import annotations
 
@@ -25,38 +25,38 @@ __all__ = ["Run", "Running"]
 SHORT = 400
 """Runs of up to this many tokens, input included, stay on the dense engine: they end before the fast one starts."""
 SHORT_UNPREPARED = 2_000
-"""The same where the fast engine has to be compiled first."""
+"""The same limit if code for the fast engine must be compiled first."""
 FEW_HEADS = 8
-"""With more heads than these the dense engine is slower, and so much earlier the fast one takes over."""
+"""With more heads the dense engine is slower, and both limits decrease in proportion."""
 BETWEEN_SAVES = 30.0
-"""Seconds."""
+"""Seconds between checkpoints."""
 UNCHECKED = "unchecked: not compared with the reference interpreter"
 """The label of unchecked runs, among their notes."""
 MOST_TAKEN_BACK = 100_000
-"""The dense engine does not go on from more tokens than these: it would read them again for many minutes."""
+"""Maximum tokens from which a run falls back to the dense engine, which would read more of them for many minutes."""
 
 
 class Running:
-    """A run in progress: iterate over its pieces to let it go on; :meth:`so_far` at any time.
+    """A run in progress: iterate over its chunks of tokens to continue it; :meth:`so_far` is its result at any time.
 
     Args:
-        model: What to run.
+        model: The model.
         word: The input.
-        arithmetic: Its name, or the arithmetic.
-        max_steps: How many steps of the source language to allow; by default as many as the engine allows.
-        engine: The name of an engine; or "auto": dense to begin with, and fast if the input is long or the run turns
-            out to be, the fast engine can do it and the arithmetic is float64 or exact; dense again, if a number leaves
-            the range in which the fast engine is exact.
-        checkpoint: A file to which the run is written now and then, when it is interrupted and when it ends; needs the
-            fast engine. By default the saved run that it resumes, if it does.
-        resume: The saved run to go on from; needs the fast engine.
-        verify: Whether to compare every token, those before a resume too, with the reference interpreter. A run in an
+        arithmetic: The arithmetic, or its name.
+        max_steps: Limit of steps of the source language; the engine's limit by default.
+        engine: The name of an engine, or "auto": first dense; then fast, if the input or the run is long, the fast
+            engine supports the model, and the arithmetic is float64 or exact; then dense again, if a number leaves the
+            range in which the fast engine is exact.
+        checkpoint: A file to which the run is saved regularly, when it is interrupted and when it ends; needs the
+            fast engine. The default is the file that is resumed, if any.
+        resume: The saved run to resume; needs the fast engine.
+        verify: Whether to compare every token, resumed ones included, with the reference interpreter. A run in an
             arithmetic that rounds is always compared, unless ``checked`` is false.
-        checked: Whether the output must be a run of the source. If false, it is whatever the weights emit, nothing is
-            compared with the reference interpreter, and the run is labelled as unchecked.
+        checked: Whether the output must be a run of the source. If false, the output is not compared with the
+            reference interpreter, and the run is labelled as unchecked.
 
     Raises:
-        UsageError: If a run is both to be verified and unchecked.
+        UsageError: If ``verify`` is set for an unchecked run, or the engine does not support the options.
     """
 
     def __init__(
@@ -85,7 +85,7 @@ class Running:
                 raise UsageError("only the fast engine has checkpoints", hint=Remedy(engine="fast"))
             if model.weights.causal and not isinstance(model.codec, DecoderCodec):
                 raise UsageError(
-                    f"{model.name!r} answers at once: there is no run to save or to go on with",
+                    f"{model.name!r} answers in one pass: there is no run to save or to resume",
                     hint=Remedy("leave out --checkpoint and --resume", checkpoint=None, resume=None),
                 )
             chosen, auto = engine_named("fast"), False
@@ -94,21 +94,21 @@ class Running:
             if checkpoint and chosen.require_free:
                 chosen.require_free(self.checkpoint, None)
         self.engine = chosen.name
-        """The name of the engine that it runs on now."""
+        """The name of the current engine."""
         self.unsaved: str | None = None
-        """Why the run could not be saved."""
+        """The reason why the last checkpoint could not be saved; None if it was."""
         self.notes: list[str] = []
-        """What there is to say of how it ran."""
+        """Remarks on the course of the run."""
         self._seconds = 0.0
-        """How long it has been decoding; getting ready to does not count."""
+        """Seconds of decoding, without preparation."""
         self._began = 0.0
         self._now = chosen.resume(self.task, Path(resume)) if resume and chosen.resume else self._start()
         if self.checkpoint and self.checkpoint != (resume and Path(resume)) and chosen.require_free:
             chosen.require_free(self.checkpoint, self._now)
         self.resumed = len(self.tokens)
-        """The number of tokens of the saved run that it resumes."""
+        """The number of tokens of the saved run that was resumed."""
         self._written = self.resumed if checkpoint is None else -1
-        """How many tokens the run had when it was saved."""
+        """The number of tokens at the last checkpoint; -1 if there is none."""
         self._short = self._shorter(SHORT)
         self._may_hand_over = auto and self.arithmetic in ("float64", "exact") and self._is_for_fast()
         self._may_take_back = False
@@ -116,16 +116,16 @@ class Running:
         self._hand_over()
 
     def _is_for_fast(self) -> bool:
-        """Whether the fast engine may be worth it: for decoders, and for many answers of which each takes little."""
+        """Whether the fast engine may pay off: for decoders, and for long inputs with constant time per position."""
         if isinstance(self.model.codec, DecoderCodec):
             return True
-        if self._short > 0:  # asking it takes longer than answering
+        if self._short > 0:  # the analysis takes longer than one pass
             return False
         quick = engine_named("fast").quick
         return quick is not None and quick(self.task)
 
     def _verifying(self, *, asked: bool) -> Verifier | None:
-        """Who compares, if it was asked for, or the arithmetic rounds (that of the engine is not always the given)."""
+        """Return the verifier if verification was requested, or the engine uses the given arithmetic and it rounds."""
         numbers = arithmetic_named(self.numbers)
         rounds = numbers.rounds and numbers.name == self.arithmetic
         if not asked and not (rounds and self.checked):
@@ -139,12 +139,12 @@ class Running:
 
     @property
     def arithmetic(self) -> str:
-        """The arithmetic that it runs in now."""
+        """The name of the current arithmetic."""
         return self._now.arithmetic
 
     @property
     def max_steps(self) -> int:
-        """How many steps are allowed."""
+        """The limit of steps."""
         return self._now.max_steps
 
     @property
@@ -154,18 +154,18 @@ class Running:
 
     @property
     def memory(self) -> int:
-        """The bytes that the engine holds, if that is worth mentioning."""
+        """Memory of the engine in bytes, if it is significant; otherwise 0."""
         return self._now.size
 
     @property
     def context(self) -> int:
-        """How many tokens the model sees at present."""
+        """The current length of the context."""
         segments = self._now.segments
         return segments[-1] if segments else len(self.task.prompt.tokens) + len(self.tokens)
 
     @property
     def _length(self) -> int:
-        """The largest n that the model computed with: the length that its prompt gives, or the last position read."""
+        """The largest n of the computation: for an encoder the input's length, for a decoder the last position read."""
         prompt = self.task.prompt
         if not isinstance(self.model.codec, DecoderCodec):
             return len(prompt.tokens) - 1 if prompt.length is None else prompt.length
@@ -176,7 +176,7 @@ class Running:
             yield from piece
 
     def pieces(self) -> Iterator[Sequence[str]]:
-        """The tokens as they come: one at a time, and from the fast engine many."""
+        """Continue the run; yields single tokens of the dense engine, and large chunks of the fast one."""
         self._now.prepare()
         self._began = time.perf_counter() - self._seconds
         try:
@@ -221,7 +221,7 @@ class Running:
         return tokens * FEW_HEADS // max(FEW_HEADS, len(self.model.weights.heads)) - len(self.task.prompt.tokens)
 
     def _hand_over(self) -> bool:
-        """Let the fast engine go on if there are many tokens already, and it can; whether it does."""
+        """Switch to the fast engine if the run is long enough and supported; return whether it was switched."""
         if not self._may_hand_over or len(self.tokens) < self._short or self._has_stopped():
             return False
         before = time.perf_counter()
@@ -240,12 +240,16 @@ class Running:
         return True
 
     def _has_stopped(self) -> bool:
-        """Whether the output is complete: a token stopped it, or everything was answered."""
+        """Whether the output is complete: its last token is a stop token, or it is an encoder's."""
         codec, tokens = self.model.codec, self.tokens
         return bool(tokens) and (not isinstance(codec, DecoderCodec) or codec.stops(tokens[-1]))
 
     def _take_back(self, problem: SoftmachineError) -> bool:
-        """Continue on the dense engine from the tokens so far, if it had handed over and can; whether it does."""
+        """After a `PrecisionError` of the fast engine, return to the dense one if the run began there.
+
+        Returns:
+            Whether the run continues.
+        """
         if not self._may_take_back or not isinstance(problem, PrecisionError) or len(self.tokens) > MOST_TAKEN_BACK:
             return False
         self._may_take_back, tokens = False, list(self.tokens)
@@ -255,9 +259,9 @@ class Running:
         return True
 
     def save(self) -> bool:
-        """Write the run down, if that was asked for and there is something new; whether it is on disk.
+        """Save a checkpoint if one was requested and there are new tokens; return whether all tokens are on disk.
 
-        If it cannot be written, the run continues: `unsaved` has the reason.
+        If it cannot be written, the run continues; `unsaved` has the reason.
         """
         if self.checkpoint is None:
             return False
@@ -272,11 +276,11 @@ class Running:
         return self._written == count
 
     def audit(self, steps: int, seed: int = 0) -> Audited:
-        """Do random steps of the whole run again, with every score computed in exact arithmetic.
+        """Recompute random steps of the whole run, with every score in exact arithmetic.
 
         Args:
-            steps: How many.
-            seed: What they are drawn by.
+            steps: The number of steps.
+            seed: The seed of the random choice.
 
         Raises:
             UsageError: If the run was not on the fast engine.
@@ -284,7 +288,7 @@ class Running:
         return self._now.audit(steps, seed)
 
     def so_far(self) -> Run:
-        """The run up to now.
+        """Return the result of the run up to now.
 
         Raises:
             PartedError: If the output is not a run of the source, and the run is neither verified nor unchecked.

@@ -122,7 +122,7 @@ def require_decoder(model: Model) -> DecoderCodec[Source]:
     if isinstance(codec, SegmentedCodec):
         raise UsageError(
             f"models of {model.theorem.name} decode from summaries; tokens are sampled only in a single context",
-            hint=Remedy(theorem="chapter-8"),
+            hint=Remedy(theorem="turing-average-hard"),
         )
     return codec
 

@@ -69,7 +69,7 @@ def _tensors(place: Mirrored, inner: int, norm: float) -> dict[str, Array]:
     return {**own, "classifier.weight": place.reading(logits), "classifier.bias": logits.bias}
 
 
-STOCK = StockFormat(
+EXPORT_FORMAT = StockFormat(
     "bert",
     "Hugging Face, BertForTokenClassification, for encoders",
     partial(checkpoint.fill, place=bert, ahead=True),

@@ -47,7 +47,7 @@ def fill(
     folder: Path,
     length: int,
     dtype: str,
-    dialogue: Dialogue,
+    prompt_format: Dialogue,
     tell: Tell,
     *,
     place: Callable[[Lowered, str], Placed],
@@ -59,26 +59,30 @@ def fill(
     """
     tell("placing the weights")
     placed = place(lower(model, length, ahead=ahead), dtype)
-    results, parameters, rounded = new_checkpoint(placed, folder, dtype, dialogue, tell=tell)
+    results, parameters, rounded = new_checkpoint(placed, folder, dtype, prompt_format, tell=tell)
     _declare(folder, len(placed.model.positions), results)
     return Filled(placed, placed.architecture, results, parameters, rounded, _manual(placed))
 
 
 def new_checkpoint(
-    placed: Placed, folder: Path, dtype: str, dialogue: Dialogue, *, every_format: bool = True, tell: Tell = nobody
+    placed: Placed, folder: Path, dtype: str, prompt_format: Dialogue, *, every_format: bool = True, tell: Tell = nobody
 ) -> tuple[tuple[Verification, ...], int, int]:
     """Write a checkpoint and verify it: the results, the number of weights, and how many of them were rounded.
 
     If the dtype of the weights is accurate enough, ``every_format`` also tries the others.
     """
     with quiet():
-        rounded, parameters = _save(placed, folder, dtype, dialogue)
-        _save_tokenizer(placed.model, folder, dialogue)
-        _require_tokenizer(placed, folder, dialogue)
-        return _verified(placed, folder, dtype, dialogue, every_format=every_format, tell=tell), parameters, rounded
+        rounded, parameters = _save(placed, folder, dtype, prompt_format)
+        _save_tokenizer(placed.model, folder, prompt_format)
+        _require_tokenizer(placed, folder, prompt_format)
+        return (
+            _verified(placed, folder, dtype, prompt_format, every_format=every_format, tell=tell),
+            parameters,
+            rounded,
+        )
 
 
-def _save(placed: Placed, folder: Path, dtype: str, dialogue: Dialogue) -> tuple[int, int]:
+def _save(placed: Placed, folder: Path, dtype: str, prompt_format: Dialogue) -> tuple[int, int]:
     """Write weights and configurations; how many weights were rounded, and the number of weights."""
     import torch
     import transformers
@@ -89,9 +93,9 @@ def _save(placed: Placed, folder: Path, dtype: str, dialogue: Dialogue) -> tuple
     index = model.index
     marks: dict[str, int | list[int]] = {"pad_token_id": model.pad}
     if model.causal:
-        marks["eos_token_id"] = [index[token] for token in dialogue.stops]
-    if dialogue.prefix:
-        marks["bos_token_id"] = index[dialogue.prefix[0]]
+        marks["eos_token_id"] = [index[token] for token in prompt_format.stops]
+    if prompt_format.prefix:
+        marks["bos_token_id"] = index[prompt_format.prefix[0]]
     settings = {key: value for key, value in placed.config.items() if key != "model_type"}
     config = AutoConfig.for_model(placed.config["model_type"], vocab_size=len(model.vocabulary), **marks, **settings)
     target = getattr(torch, dtype)
@@ -110,7 +114,7 @@ def _save(placed: Placed, folder: Path, dtype: str, dialogue: Dialogue) -> tuple
         if not torch.isfinite(tensor).all():
             hint = "export it in another --dtype, or with a smaller --context"
             raise PrecisionError(f"weights of {name} are too large for {dtype}", hint=hint)
-    limit = len(model.positions) if dialogue.decodes else len(model.positions) + 1
+    limit = len(model.positions) if prompt_format.decodes else len(model.positions) + 1
     config.save_pretrained(folder)
     if model.causal:
         GenerationConfig(max_length=limit, do_sample=False, **marks).save_pretrained(folder)
@@ -119,7 +123,7 @@ def _save(placed: Placed, folder: Path, dtype: str, dialogue: Dialogue) -> tuple
     return rounded, sum(tensor.numel() for tensor in tensors.values())
 
 
-def _save_tokenizer(model: Lowered, folder: Path, dialogue: Dialogue) -> None:
+def _save_tokenizer(model: Lowered, folder: Path, prompt_format: Dialogue) -> None:
     """Write the tokenizer.
 
     Text between spaces is a token, or a sequence of one-character symbols, or unknown. The tokenizer adds the special
@@ -135,15 +139,15 @@ def _save_tokenizer(model: Lowered, folder: Path, dialogue: Dialogue) -> None:
     unknown = model.spellings[model.unknown]
     tokenizer = Tokenizer(WordLevel({text: k for k, text in enumerate(model.spellings)}, unk_token=unknown))
     tokenizer.pre_tokenizer = WhitespaceSplit()
-    if letters := "".join(f"\\x{{{ord(letter):x}}}" for letter in dialogue.letters(spelled)):
+    if letters := "".join(f"\\x{{{ord(letter):x}}}" for letter in prompt_format.letters(spelled)):
         # Text with other characters is not split: it is one token, known or unknown.
         tokenizer.pre_tokenizer = Sequence([WhitespaceSplit(), Split(Regex(rf"\A(?![{letters}]+\z).+|."), "isolated")])
-    around = [*dialogue.prefix, None, *dialogue.suffix]
+    around = [*prompt_format.prefix, None, *prompt_format.suffix]
     template = " ".join("$A" if token is None else spelled[token] for token in around)
-    marks = [(spelled[token], index[token]) for token in dict.fromkeys((*dialogue.prefix, *dialogue.suffix))]
+    marks = [(spelled[token], index[token]) for token in dict.fromkeys((*prompt_format.prefix, *prompt_format.suffix))]
     if all(":" not in text and "$" not in text for text, _ in marks):
         tokenizer.post_processor = TemplateProcessing(single=template, special_tokens=marks)
-    first = [("bos_token", spelled[token]) for token in dialogue.prefix[:1]]
+    first = [("bos_token", spelled[token]) for token in prompt_format.prefix[:1]]
     names = [("pad_token", model.spellings[model.pad]), ("unk_token", unknown), *first]
     special = {name: AddedToken(text, special=True, normalized=False) for name, text in names}
     fast = PreTrainedTokenizerFast(
@@ -156,16 +160,16 @@ def _save_tokenizer(model: Lowered, folder: Path, dialogue: Dialogue) -> None:
     fast.save_pretrained(folder)
 
 
-def _require_tokenizer(placed: Placed, folder: Path, dialogue: Dialogue) -> None:
+def _require_tokenizer(placed: Placed, folder: Path, prompt_format: Dialogue) -> None:
     """Verify that the tokenizer, loaded as in the model card, encodes and decodes all samples correctly."""
     import transformers
 
     index, spelled, unknown = placed.model.index, placed.model.spelled, placed.model.unknown
     tokenizer = getattr(transformers, placed.tokenizer).from_pretrained(folder)
-    marked = tokenizer("").input_ids == [index[token] for token in (*dialogue.prefix, *dialogue.suffix)]
-    separators = (" ", "") if marked and dialogue.letters(spelled) else (" ",)
-    for sample in dialogue.samples:
-        tokens = dialogue.symbols(sample.prompt) if marked else sample.prompt
+    marked = tokenizer("").input_ids == [index[token] for token in (*prompt_format.prefix, *prompt_format.suffix)]
+    separators = (" ", "") if marked and prompt_format.letters(spelled) else (" ",)
+    for sample in prompt_format.samples:
+        tokens = prompt_format.symbols(sample.prompt) if marked else sample.prompt
         wanted = [index[token] for token in sample.prompt]
         read = [tokenizer(between.join(spelled[token] for token in tokens)).input_ids for between in separators]
         shown = [spelled[token] for token in sample.prompt]
@@ -181,13 +185,13 @@ def _misread(text: str) -> UsageError:
 
 
 def _verified(
-    placed: Placed, folder: Path, dtype: str, dialogue: Dialogue, *, every_format: bool, tell: Tell
+    placed: Placed, folder: Path, dtype: str, prompt_format: Dialogue, *, every_format: bool, tell: Tell
 ) -> tuple[Verification, ...]:
     """Verify the written files in each dtype, that of the weights first."""
     results: list[Verification] = []
     for name in (dtype, *(other for other in DTYPES if other != dtype)):
         stored, generating = Stored(str(folder.absolute()), placed.auto_class, name), name == dtype
-        results.append(verify(stored, placed.model, dialogue, gain=placed.gain, generating=generating, tell=tell))
+        results.append(verify(stored, placed.model, prompt_format, gain=placed.gain, generating=generating, tell=tell))
         if not results[0].holds or not every_format:
             break
     return tuple(results)

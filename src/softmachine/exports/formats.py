@@ -1,4 +1,4 @@
-"""Registry of the third-party formats: modules of this package that define ``STOCK``, and entry points.
+"""Registry of the third-party formats: modules of this package that define ``EXPORT_FORMAT``, and entry points.
 
 Other packages register theirs in the entry-point group ``softmachine.exports``.
 """
@@ -57,7 +57,7 @@ class StockFormat:
 
 
 SHELF = Shelf(
-    StockFormat, attribute="STOCK", package="softmachine.exports", pattern="*.py", group="softmachine.exports"
+    StockFormat, attribute="EXPORT_FORMAT", package="softmachine.exports", pattern="*.py", group="softmachine.exports"
 )
 
 

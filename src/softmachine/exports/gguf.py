@@ -45,13 +45,13 @@ _NAMES = {
 }
 
 
-def fill(model: Model, folder: Path, length: int, dtype: str, dialogue: Dialogue, tell: Tell) -> Filled:
+def fill(model: Model, folder: Path, length: int, dtype: str, prompt_format: Dialogue, tell: Tell) -> Filled:
     """Write ``model.gguf`` to a folder, after verifying the same weights in transformers; see :data:`.writing.Fill`."""
     tell("placing the weights")
     placed = llama(lower(model, length), dtype)
     with temporary_folder(dir=folder) as scratch:
-        facts = checkpoint.new_checkpoint(placed, Path(scratch), dtype, dialogue, every_format=False, tell=tell)
-    _write_file(model.name, placed, folder / FILE, dialogue)
+        facts = checkpoint.new_checkpoint(placed, Path(scratch), dtype, prompt_format, every_format=False, tell=tell)
+    _write_file(model.name, placed, folder / FILE, prompt_format)
     return Filled(placed, "llama (GGUF)", *facts, _MANUAL)
 
 
@@ -80,7 +80,7 @@ with the same weights in `transformers`.
 )
 
 
-def _write_file(name: str, placed: Placed, path: Path, dialogue: Dialogue) -> None:
+def _write_file(name: str, placed: Placed, path: Path, prompt_format: Dialogue) -> None:
     import gguf
 
     model = placed.model
@@ -100,7 +100,7 @@ def _write_file(name: str, placed: Placed, path: Path, dialogue: Dialogue) -> No
     writer.add_rope_scaling_factor(STRETCH)
     writer.add_vocab_size(len(model.vocabulary))
     writer.add_file_type(gguf.LlamaFileType.ALL_F32)
-    _add_tokens(writer, placed, dialogue)
+    _add_tokens(writer, placed, prompt_format)
     for key, tensor in placed.tensors.items():
         writer.add_tensor(_tensor_name(key), np.ascontiguousarray(tensor, dtype=np.float32))
     writer.write_header_to_file()
@@ -109,13 +109,13 @@ def _write_file(name: str, placed: Placed, path: Path, dialogue: Dialogue) -> No
     writer.close()
 
 
-def _add_tokens(writer: GGUFWriter, placed: Placed, dialogue: Dialogue) -> None:
+def _add_tokens(writer: GGUFWriter, placed: Placed, prompt_format: Dialogue) -> None:
     """Write the vocabulary, each token as one word, and the token for unknown text."""
     import gguf
 
     model, index = placed.model, placed.model.index
-    stops = [index[token] for token in dialogue.stops]
-    marks = {*stops, model.pad, *(index[token] for token in dialogue.prefix)}
+    stops = [index[token] for token in prompt_format.stops]
+    marks = {*stops, model.pad, *(index[token] for token in prompt_format.prefix)}
     kinds = gguf.TokenType
     types = [kinds.CONTROL if k in marks else kinds.USER_DEFINED for k in range(model.unknown)]
     writer.add_tokenizer_model("llama")
@@ -124,8 +124,8 @@ def _add_tokens(writer: GGUFWriter, placed: Placed, dialogue: Dialogue) -> None:
     writer.add_token_types([*types, kinds.UNKNOWN])
     writer.add_unk_token_id(model.unknown)
     writer.add_pad_token_id(model.pad)
-    if dialogue.prefix:
-        writer.add_bos_token_id(index[dialogue.prefix[0]])
+    if prompt_format.prefix:
+        writer.add_bos_token_id(index[prompt_format.prefix[0]])
     writer.add_add_bos_token(False)
     writer.add_eos_token_id(stops[0])
     for stop, add in zip(stops[1:], (writer.add_eot_token_id, writer.add_eom_token_id), strict=False):
@@ -141,4 +141,6 @@ def _tensor_name(key: str) -> str:
 
 
 _LIBRARIES = checkpoint.needing(("gguf", "gguf"), ("torch", "hf"), ("transformers", "hf"))
-STOCK = StockFormat("gguf", "GGUF, for llama.cpp", fill, ("float32",), positions=False, libraries=_LIBRARIES, rank=8)
+EXPORT_FORMAT = StockFormat(
+    "gguf", "GGUF, for llama.cpp", fill, ("float32",), positions=False, libraries=_LIBRARIES, rank=8
+)

@@ -171,7 +171,7 @@ def _copying(layer: LoweredLayer, narrow: LoweredLayer, read: NDArray[np.intp], 
     return LoweredLayer(layer.heads, first, Affine(np.hstack([weight, writes]), bias), (*layer.units, *names))
 
 
-STOCK = (
+EXPORT_FORMAT = (
     StockFormat("gpt2", "Hugging Face, GPT2LMHeadModel, neutral norms", partial(checkpoint.fill, place=gpt2), rank=1),
     StockFormat(
         "gpt2-default",

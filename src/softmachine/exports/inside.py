@@ -23,7 +23,7 @@ def sizes(placed: Placed) -> str:
     return f"{layers}, {heads} per layer, width {placed.width:,}"
 
 
-def inside(placed: Placed, code: str, dialogue: Dialogue) -> str:
+def inside(placed: Placed, code: str, prompt_format: Dialogue) -> str:
     """The text of the section; with ``code``, a template, also the code and an example."""
     mirrored = "" if placed.mirror is None else f" and, negated, at `mirror` (`index` + {placed.mirror:,})"
     about = (
@@ -36,7 +36,7 @@ def inside(placed: Placed, code: str, dialogue: Dialogue) -> str:
         f"Signals: {_signals(placed.model)}.",
         _heads(placed),
     ]
-    return "\n\n".join([*parts, *([_filled(placed, code, dialogue)] if code else [])])
+    return "\n\n".join([*parts, *([_filled(placed, code, prompt_format)] if code else [])])
 
 
 def _signals(model: Lowered) -> str:
@@ -61,9 +61,9 @@ def _heads(placed: Placed) -> str:
     return "\n".join(lines)
 
 
-def _filled(placed: Placed, code: str, dialogue: Dialogue) -> str:
-    model, prompt = placed.model, example(dialogue).prompt
-    patch = telling_patch(model, [model.index[token] for token in prompt], _place(dialogue))
+def _filled(placed: Placed, code: str, prompt_format: Dialogue) -> str:
+    model, prompt = placed.model, example(prompt_format).prompt
+    patch = telling_patch(model, [model.index[token] for token in prompt], _place(prompt_format))
     return code.format(
         blocks=placed.blocks,
         storage="" if placed.mirror is None else _BOTH,
@@ -74,10 +74,10 @@ def _filled(placed: Placed, code: str, dialogue: Dialogue) -> str:
     )
 
 
-def _place(dialogue: Dialogue) -> int:
+def _place(prompt_format: Dialogue) -> int:
     """The position of the answer that the example changes."""
-    interface = dialogue.interface
-    if interface is None or dialogue.decodes:
+    interface = prompt_format.interface
+    if interface is None or prompt_format.decodes:
         return -1
     if interface.verdict is None and interface.outputs:
         return interface.outputs[0][1]

@@ -31,7 +31,8 @@ def _place(kind: str, model: Lowered, dtype: str) -> Placed:
     if model.positions.any():
         raise ConstructionError(
             f"{model.name!r} uses position features, which a {kind} model does not have",
-            hint="for Turing machines, the theorem residues-without-positions has none; otherwise export to gpt2",
+            hint="for Turing machines, the theorem turing-residue-address-no-positions has none; otherwise export to "
+            "gpt2",
         )
     if dtype == "float16":
         raise ConstructionError(
@@ -106,7 +107,7 @@ class _Place(Stream):
         return {"mlp.gate_proj.weight": gate, "mlp.up_proj.weight": up, "mlp.down_proj.weight": down}
 
 
-STOCK = tuple(
+EXPORT_FORMAT = tuple(
     StockFormat(
         kind, f"Hugging Face, {name}", partial(checkpoint.fill, place=partial(_place, kind)), WIDE, False, rank=k
     )

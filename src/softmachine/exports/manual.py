@@ -52,24 +52,24 @@ class Manual:
     inside: str = ""
 
 
-def usage(manual: Manual, model: Lowered, dialogue: Dialogue, length: int) -> str:
+def usage(manual: Manual, model: Lowered, prompt_format: Dialogue, length: int) -> str:
     """The text of the section: an example, the input format, and the meaning of outputs."""
-    spelled, sample = model.spelled, example(dialogue)
-    prints, printed = _printing(dialogue.interface, sample)
+    spelled, sample = model.spelled, example(prompt_format)
+    prints, printed = _printing(prompt_format.interface, sample)
     code = manual.sample.format(
-        word=json.dumps(" ".join(spelled[token] for token in dialogue.symbols(sample.prompt)), ensure_ascii=False),
+        word=json.dumps(" ".join(spelled[token] for token in prompt_format.symbols(sample.prompt)), ensure_ascii=False),
         prompt=" ".join(spelled[token] for token in sample.prompt),
         ids=", ".join(str(model.index[token]) for token in sample.prompt),
         length=length,
-        left=length - len(sample.prompt) if dialogue.decodes else 1,
-        texts='"".join(word.split())' if dialogue.letters(spelled) else "word.split()",
+        left=length - len(sample.prompt) if prompt_format.decodes else 1,
+        texts='"".join(word.split())' if prompt_format.letters(spelled) else "word.split()",
         unknown=model.unknown,
-        shown=_said(dialogue, sample, spelled) if manual.generates else "",
+        shown=_said(prompt_format, sample, spelled) if manual.generates else "",
         prints="\n".join([*prints, *(f"# {line}" for line in printed)]),
-        imports=_IMPORTS if dialogue.interface and dialogue.interface.outputs else "",
-        facts=_FACTS if dialogue.interface and dialogue.interface.outputs else "",
+        imports=_IMPORTS if prompt_format.interface and prompt_format.interface.outputs else "",
+        facts=_FACTS if prompt_format.interface and prompt_format.interface.outputs else "",
     )
-    return f"{code}\n{_input(manual, dialogue, spelled)}\n\n{_answers(manual, dialogue, length, spelled)}\n"
+    return f"{code}\n{_input(manual, prompt_format, spelled)}\n\n{_answers(manual, prompt_format, length, spelled)}\n"
 
 
 _BAR = r"\|"
@@ -78,16 +78,16 @@ _IMPORTS = "import json\nfrom pathlib import Path\n\n"
 _FACTS = 'facts = json.loads(Path("softmachine.json").read_text(encoding="utf-8"))\n'
 
 
-def example(dialogue: Dialogue) -> Sample:
+def example(prompt_format: Dialogue) -> Sample:
     """The sample to show: the one with the longest prompt whose run fits on a line, if there is one."""
-    short = [sample for sample in dialogue.samples if len(sample.expected) <= MOST_SHOWN and sample.ends]
-    return max(short or dialogue.samples, key=lambda sample: len(sample.prompt))
+    short = [sample for sample in prompt_format.samples if len(sample.expected) <= MOST_SHOWN and sample.ends]
+    return max(short or prompt_format.samples, key=lambda sample: len(sample.prompt))
 
 
-def _said(dialogue: Dialogue, sample: Sample, spelled: Mapping[str, str]) -> str:
+def _said(prompt_format: Dialogue, sample: Sample, spelled: Mapping[str, str]) -> str:
     """A prompt and the output after it."""
     output = [spelled[token] for token in sample.expected if token is not None]
-    output = output if dialogue.decodes else output[-1:]
+    output = output if prompt_format.decodes else output[-1:]
     more = " …" if len(output) > MOST_SHOWN else ""
     return " ".join([*(spelled[token] for token in sample.prompt), *output[:MOST_SHOWN]]) + more
 
@@ -111,27 +111,27 @@ def _printing(interface: Interface | None, sample: Sample) -> tuple[list[str], l
     return code, printed
 
 
-def _input(manual: Manual, dialogue: Dialogue, spelled: Mapping[str, str]) -> str:
+def _input(manual: Manual, prompt_format: Dialogue, spelled: Mapping[str, str]) -> str:
     """The paragraph about inputs and the special tokens around them."""
-    interface = dialogue.interface
+    interface = prompt_format.interface
     parts = []
     if interface is not None and interface.symbols:
         symbols = [spelled[symbol] for symbol in interface.symbols]
         parts.append(f"The input consists of the symbols {_listed(symbols, 'and')}.")
-    if dialogue.only is not None:
+    if prompt_format.only is not None:
         names = _named(interface.inputs if interface else ())
-        parts.append(f"It has exactly {many(dialogue.only, 'symbol')}{names}.")
-    marks = [*_marks(dialogue.prefix, "before", spelled), *_marks(dialogue.suffix, "after", spelled)]
+        parts.append(f"It has exactly {many(prompt_format.only, 'symbol')}{names}.")
+    marks = [*_marks(prompt_format.prefix, "before", spelled), *_marks(prompt_format.suffix, "after", spelled)]
     if marks:
         parts.append(f"{manual.adds} {' and '.join(marks)}.")
-    notes = manual.notes.replace(SEPARATED, _UNSEPARATED) if dialogue.letters(spelled) else manual.notes
+    notes = manual.notes.replace(SEPARATED, _UNSEPARATED) if prompt_format.letters(spelled) else manual.notes
     return f"**Input.** {' '.join([*parts, notes]).strip()}"
 
 
-def _answers(manual: Manual, dialogue: Dialogue, length: int, spelled: Mapping[str, str]) -> str:
+def _answers(manual: Manual, prompt_format: Dialogue, length: int, spelled: Mapping[str, str]) -> str:
     """The paragraph about the positions and the meaning of outputs."""
-    interface = dialogue.interface
-    stops = _listed([spelled[token] for token in dialogue.stops]) if manual.generates else ""
+    interface = prompt_format.interface
+    stops = _listed([spelled[token] for token in prompt_format.stops]) if manual.generates else ""
     if interface is None:
         cut = f"A run that does not end within {many(length, 'position')} is cut off and has no verdict."
         ends = f"a run ends with {stops}" if stops else "no token ends a run"
@@ -141,7 +141,7 @@ def _answers(manual: Manual, dialogue: Dialogue, length: int, spelled: Mapping[s
     if manual.generates:
         where = f"The model computes an answer at every position; the generated token is the last one: {stops}."
     parts = ["**Output.**", where, interface.meaning]
-    if not (manual.generates or interface.outputs or all(example(dialogue).expected)):
+    if not (manual.generates or interface.outputs or all(example(prompt_format).expected)):
         parts.append("Answers shown as `·` are arbitrary.")
     if interface.verdict is not None:
         which = "the last answer" if interface.verdict == -1 else f"the answer at position {interface.verdict}"

@@ -32,7 +32,8 @@ from softmachine.languages.formats import source_from, source_text
 from softmachine.languages.source import Source
 from softmachine.support.errors import Place, SoftmachineError, SourceError, UsageError
 from softmachine.support.files import write
-from softmachine.theorems import FORMER_NAMES, Theorem, theorem_named
+from softmachine.support.stored_names import present_theorem
+from softmachine.theorems import Theorem, theorem_named
 from softmachine.transformer.saved_features import FEATURES
 from softmachine.transformer.weights import Transformer
 
@@ -239,13 +240,13 @@ def _with_certificate(model: Model, length: int, stored: Json | None) -> Model:
 
 
 def made_from(name: str, written: Mapping[str, str] | None) -> tuple[Theorem, Source]:
-    """The theorem of a name, and the source that :func:`written_source` stored.
+    """The theorem of a stored name, and the source that :func:`written_source` stored.
 
     Raises:
         SourceError: If one of them is unknown.
         ValueError: If they do not belong together.
     """
-    theorem = theorem_named(FORMER_NAMES.get(name, name))
+    theorem = theorem_named(present_theorem(name))
     if theorem is None:
         raise SourceError(f"unknown theorem {name!r}, by which the model was compiled")
     if written is None:

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from softmachine.exports.manifest import WEIGHTS
 from softmachine.support.errors import UsageError
+from softmachine.support.stored_names import present_head
 from softmachine.transformer.attention import Choice, Mask, Weighting
 from softmachine.transformer.features import Feature, Relation
 from softmachine.transformer.saved_features import from_json, to_json
@@ -163,7 +164,7 @@ class _Reader:
         query = self.affine(f"{at}.query", None, self.width)
         value = self.affine(f"{at}.value", None, self.width)
         return Head(
-            name=_string(data["name"]),
+            name=present_head(_string(data["name"])),
             query=query,
             key=self.affine(f"{at}.key", len(query.bias), self.width),
             value=value,

@@ -35,23 +35,23 @@ FILE = "model.onnx"
 UNSEEN = -1e30
 
 
-def fill(compiled: Model, folder: Path, length: int, dtype: str, dialogue: Dialogue, tell: Tell) -> Filled:
+def fill(compiled: Model, folder: Path, length: int, dtype: str, prompt_format: Dialogue, tell: Tell) -> Filled:
     """Write ``model.onnx`` to a folder, and verify it with onnxruntime; see :data:`.writing.Fill`."""
     tell("placing the weights")
-    model = lower(compiled, length, ahead=not dialogue.decodes and not compiled.weights.causal)
+    model = lower(compiled, length, ahead=not prompt_format.decodes and not compiled.weights.causal)
     graph = _Graph(model, dtype)
     write(folder / FILE, graph.proto().SerializeToString())
     manual = Manual(
         library="onnx",
         form="an ONNX graph",
-        sample=_READ + (_GENERATE if dialogue.decodes else _ANSWER),
-        generates=dialogue.decodes,
+        sample=_READ + (_GENERATE if prompt_format.decodes else _ANSWER),
+        generates=prompt_format.decodes,
         adds="The code above adds",
         notes=f"{SEPARATED} The code above rejects text that is not in the vocabulary, and inputs that are too long.",
     )
     placed = Placed("ONNX", {}, {}, model, None, SAMPLING_GAIN, 1.0, model.width, most_heads(model))
     size = sum(int(weight.size) for weight in graph.weights.values())
-    verified = (_verified(folder / FILE, model, dialogue, dtype, tell),)
+    verified = (_verified(folder / FILE, model, prompt_format, dtype, tell),)
     return Filled(placed, "ONNX", verified, size, 0, manual)
 
 
@@ -210,13 +210,13 @@ _BOOL = 9
 """``TensorProto.BOOL``."""
 
 
-def _verified(file: Path, model: Lowered, dialogue: Dialogue, dtype: str, tell: Tell) -> Verification:
+def _verified(file: Path, model: Lowered, prompt_format: Dialogue, dtype: str, tell: Tell) -> Verification:
     """Compare the logits of onnxruntime with the expected outputs, one sample at a time, with teacher forcing."""
     import onnxruntime
 
     session = onnxruntime.InferenceSession(str(file), providers=["CPUExecutionProvider"])
-    hearing, failure, margin, longest = Hearing(model, dialogue, dtype), None, float("inf"), 0
-    for sample in told(dialogue.samples, f"verifying in {dtype}: input", tell):
+    hearing, failure, margin, longest = Hearing(model, prompt_format, dtype), None, float("inf"), 0
+    for sample in told(prompt_format.samples, f"verifying in {dtype}: input", tell):
         batch = np.array([hearing.sequence(sample)])
         (logits,) = session.run(["logits"], {"input_ids": batch, "attention_mask": np.ones_like(batch)})
         wrong, smallest = hearing.judged(sample, logits[0])
@@ -225,4 +225,4 @@ def _verified(file: Path, model: Lowered, dialogue: Dialogue, dtype: str, tell: 
 
 
 _LIBRARIES = needing(("onnx", "onnx"), ("onnxruntime", "onnx"))
-STOCK = StockFormat("onnx", "ONNX, for onnxruntime", fill, DTYPES, encodes=True, libraries=_LIBRARIES, rank=7)
+EXPORT_FORMAT = StockFormat("onnx", "ONNX, for onnxruntime", fill, DTYPES, encodes=True, libraries=_LIBRARIES, rank=7)

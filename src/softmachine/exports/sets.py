@@ -67,8 +67,8 @@ def export_set(
     written: list[Exported] = []
     with new_folder(folder, force=force) as new:
         for number, (source, length) in enumerate(SETS[name], 1):
-            progress = partial(_told_of_one, tell, f"{source} ({number} of {len(SETS[name])})")
-            made = export(source, new / source, to=to, context=length, dtype=dtype, tell=progress)
+            report_one = partial(_told_of_one, tell, f"{source} ({number} of {len(SETS[name])})")
+            made = export(source, new / source, to=to, context=length, dtype=dtype, tell=report_one)
             written.append(replace(made, folder=folder / source))
         models = [
             {"folder": item.folder.name, "architecture": item.architecture, "positions": item.length}

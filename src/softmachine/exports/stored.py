@@ -70,7 +70,7 @@ def quiet() -> Iterator[None]:
 def verify(
     stored: Stored,
     lowered: Lowered,
-    dialogue: Dialogue,
+    prompt_format: Dialogue,
     *,
     gain: float,
     generating: bool,
@@ -84,13 +84,13 @@ def verify(
     Args:
         stored: The checkpoint.
         lowered: The lowered model that it was written from.
-        dialogue: The samples with their expected outputs.
+        prompt_format: The samples with their expected outputs.
         gain: The factor of the logits.
         generating: Whether short runs are also generated, in left-padded batches.
         tell: Progress callback.
     """
     small = lowered.embedding.size < SMALL
-    verifier = Verifier(stored.load(), lowered, dialogue, stored.dtype, generating=generating)
+    verifier = Verifier(stored.load(), lowered, prompt_format, stored.dtype, generating=generating)
     with threads(1 if small else None):
         crew = hired() if small else None
         return verifier.verification(gain, tell, crew, partial(_travelling, verifier, stored))
@@ -102,7 +102,7 @@ class _Job:
 
     stored: Stored
     lowered: Lowered
-    dialogue: Dialogue
+    prompt_format: Dialogue
     generating: bool
 
 
@@ -119,7 +119,7 @@ def _travelling(verifier: Verifier, stored: Stored) -> Work:
         layers=(),
         unembedding=replace(model.unembedding, weight=none),
     )
-    return partial(_do, _Job(stored, empty, verifier.dialogue, verifier.generating))
+    return partial(_do, _Job(stored, empty, verifier.prompt_format, verifier.generating))
 
 
 _loaded: dict[Stored, Verifier] = {}
@@ -133,6 +133,6 @@ def _do(job: _Job, start: int, stop: int) -> Json:
             _loaded.clear()
             model = job.stored.load()
             _loaded[job.stored] = Verifier(
-                model, job.lowered, job.dialogue, job.stored.dtype, generating=job.generating
+                model, job.lowered, job.prompt_format, job.stored.dtype, generating=job.generating
             )
         return _loaded[job.stored].part(start, stop)

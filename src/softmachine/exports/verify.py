@@ -72,12 +72,12 @@ class Hearing:
 
     Args:
         lowered: The lowered model.
-        dialogue: The samples with their expected outputs.
+        prompt_format: The samples with their expected outputs.
         dtype: The floating-point format, for messages.
     """
 
-    def __init__(self, lowered: Lowered, dialogue: Dialogue, dtype: str) -> None:
-        self.lowered, self.dialogue, self.dtype = lowered, dialogue, dtype
+    def __init__(self, lowered: Lowered, prompt_format: Dialogue, dtype: str) -> None:
+        self.lowered, self.prompt_format, self.dtype = lowered, prompt_format, dtype
         self._label = {label: k for k, label in enumerate(lowered.labels)}
 
     def ids(self, tokens: Sequence[str | None]) -> list[int]:
@@ -86,11 +86,11 @@ class Hearing:
 
     def sequence(self, sample: Sample) -> list[int]:
         """The ids that the model reads: the prompt and, for a decoder, the run without its last token."""
-        return self.ids((*sample.prompt, *(sample.expected[:-1] if self.dialogue.decodes else ())))
+        return self.ids((*sample.prompt, *(sample.expected[:-1] if self.prompt_format.decodes else ())))
 
     def judged(self, sample: Sample, logits: NDArray[np.floating], start: int = 0) -> tuple[str | None, float]:
         """The first wrong output among the logits of positions from ``start``, if any, and the smallest margin."""
-        first = len(sample.prompt) - 1 if self.dialogue.decodes else 0
+        first = len(sample.prompt) - 1 if self.prompt_format.decodes else 0
         smallest = float("inf")
         for position, row in enumerate(logits, start):
             step = position - first
@@ -107,13 +107,13 @@ class Hearing:
     def wrong(self, sample: Sample, step: int, found: int | None) -> str:
         """The message about a wrong output: the input, the position, the expected and the actual output."""
         word = repr(sample.word) if sample.word else "the empty input"
-        what = "token" if self.dialogue.decodes else "the answer at position"
+        what = "token" if self.prompt_format.decodes else "the answer at position"
         was = "is not decided" if found is None else f"is {self.lowered.labels[found]}"
         return f"in {self.dtype}, on {word}, {what} {step} should be {sample.expected[step]}, but {was}"
 
     def summary(self, longest: int, margin: float, failure: str | None) -> Verification:
         """The result for all samples."""
-        samples = self.dialogue.samples
+        samples = self.prompt_format.samples
         tokens = sum(token is not None for sample in samples for token in sample.expected)
         smallest = margin if failure is None and margin < float("inf") else None
         return Verification(self.dtype, len(samples), tokens, longest, smallest, failure)
@@ -125,19 +125,19 @@ class Verifier(Hearing):
     Args:
         model: The loaded model.
         lowered: The lowered model that it was written from.
-        dialogue: The samples with their expected outputs.
+        prompt_format: The samples with their expected outputs.
         dtype: The floating-point format, for messages.
         generating: Whether short runs are also generated.
     """
 
     def __init__(
-        self, model: PreTrainedModel, lowered: Lowered, dialogue: Dialogue, dtype: str, *, generating: bool
+        self, model: PreTrainedModel, lowered: Lowered, prompt_format: Dialogue, dtype: str, *, generating: bool
     ) -> None:
-        super().__init__(lowered, dialogue, dtype)
+        super().__init__(lowered, prompt_format, dtype)
         self.model, self.pad, self.causal, self.generating = model, lowered.pad, lowered.causal, generating
-        samples = sorted(dialogue.samples, key=lambda sample: len(sample.expected))
+        samples = sorted(prompt_format.samples, key=lambda sample: len(sample.expected))
         short = [sample for sample in samples if len(sample.expected) <= GENERATED]
-        self.to_generate = [*self.batches(short)] if dialogue.decodes and generating else []
+        self.to_generate = [*self.batches(short)] if prompt_format.decodes and generating else []
         self.to_read = [[sample] for sample in samples] if self.causal else [*self.batches(samples)]
 
     def verification(self, gain: float, tell: Tell, crew: Crew | None, away: Callable[[], Work | None]) -> Verification:
@@ -149,7 +149,7 @@ class Verifier(Hearing):
                 failure, margin = part.result["failure"], min(margin, part.result["margin"])
                 if failure is not None:
                     break
-        samples, decodes = self.dialogue.samples, self.dialogue.decodes
+        samples, decodes = self.prompt_format.samples, self.prompt_format.decodes
         longest = max((len(s.prompt) + (len(s.expected) if decodes else 0) for s in samples), default=0)
         return self.summary(longest, margin / gain, failure)
 

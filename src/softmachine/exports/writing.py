@@ -72,10 +72,10 @@ Fill = Callable[[Model, Path, int, str, Dialogue, Tell], Filled]
 reports progress."""
 
 
-def describe(folder: Path, model: Model, filled: Filled, exported: Exported, dialogue: Dialogue) -> None:
+def describe(folder: Path, model: Model, filled: Filled, exported: Exported, prompt_format: Dialogue) -> None:
     """Write the model card and the map (``softmachine.json``) of a folder."""
-    write(folder / "README.md", _card(model, filled, exported, dialogue))
-    seal(folder, _map(model, filled.placed, exported, dialogue))
+    write(folder / "README.md", _card(model, filled, exported, prompt_format))
+    seal(folder, _map(model, filled.placed, exported, prompt_format))
 
 
 _CARD = """\
@@ -116,7 +116,7 @@ The margin is the distance between the two largest logits, divided by {gain:,.0f
 """
 
 
-def _card(compiled: Model, filled: Filled, exported: Exported, dialogue: Dialogue) -> str:
+def _card(compiled: Model, filled: Filled, exported: Exported, prompt_format: Dialogue) -> str:
     """The text of the model card."""
     placed, manual, model = filled.placed, filled.manual, filled.placed.model
     return _CARD.format(
@@ -125,19 +125,21 @@ def _card(compiled: Model, filled: Filled, exported: Exported, dialogue: Dialogu
         name=compiled.name,
         about="\n\n".join([str(compiled.source), *exported.notes]),
         theorem=compiled.theorem.name,
-        what="every run that fits in" if dialogue.decodes else "the output at every position of inputs that fit in",
+        what="every run that fits in"
+        if prompt_format.decodes
+        else "the output at every position of inputs that fit in",
         length=exported.length,
-        positions="special tokens, input and steps" if dialogue.decodes else "special tokens and input",
+        positions="special tokens, input and steps" if prompt_format.decodes else "special tokens and input",
         form=manual.form,
         sizes=sizes(placed),
         vocabulary=many(len(model.vocabulary), "token"),
         parameters=exported.parameters,
-        usage=usage(manual, model, dialogue, exported.length),
+        usage=usage(manual, model, prompt_format, exported.length),
         dtype=exported.dtype,
         table="\n".join(map(_row, exported.verified)),
         gain=placed.gain,
         holding=manual.holding,
-        inside=inside(placed, manual.inside, dialogue),
+        inside=inside(placed, manual.inside, prompt_format),
     )
 
 
@@ -148,7 +150,7 @@ def _row(result: Verification) -> str:
     return f"| {' | '.join(cell.replace('|', '&#124;') for cell in cells)} |"
 
 
-def _map(compiled: Model, placed: Placed, exported: Exported, dialogue: Dialogue) -> dict[str, object]:
+def _map(compiled: Model, placed: Placed, exported: Exported, prompt_format: Dialogue) -> dict[str, object]:
     """Everything that has a name, as JSON data.
 
     ``residual[..., index]`` is a value times ``scale``; if there is a ``mirror``, that index holds its negative.
@@ -194,10 +196,10 @@ def _map(compiled: Model, placed: Placed, exported: Exported, dialogue: Dialogue
         ],
         "labels": list(model.labels),
         "produces": list(model.outputs),
-        "before_input": list(dialogue.prefix),
-        "after_input": list(dialogue.suffix),
-        "stops": list(dialogue.stops),
-        "interface": _interface(dialogue.interface),
+        "before_input": list(prompt_format.prefix),
+        "after_input": list(prompt_format.suffix),
+        "stops": list(prompt_format.stops),
+        "interface": _interface(prompt_format.interface),
         "source": {"language": compiled.source.language, "name": compiled.source.name},
         **({"notes": list(exported.notes)} if exported.notes else {}),
     }

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from softmachine.engines.dense.attention import Search
 from softmachine.engines.dense.engine import DenseEngine
-from softmachine.engines.dense.watching import Where
+from softmachine.engines.dense.watching import Watcher, Where
 from softmachine.engines.numerics import Tensor
 from softmachine.inspection.stage import ATTENTION, Stage, Stages, searches_of
 from softmachine.transformer.weights import Head
@@ -36,7 +36,7 @@ class Pattern:
     rows: list[Spans] = field(default_factory=list)
 
 
-class Choices:
+class Choices(Watcher):
     """Hook that records the keys that every head chose.
 
     Args:

@@ -16,7 +16,7 @@ from softmachine.transformer.sight import Enclosure, Number, most, told, told_be
 WIDTH = 80
 """Columns."""
 _BLANK = "\x1f"
-"""Stands for a blank while lines are filled."""
+"""Stands for a space that must not be a line break."""
 MOST_CHANGES = 12
 """The number of changed coordinates that are listed per sublayer."""
 MOST_LOGITS = 4
@@ -25,33 +25,35 @@ MOST_SCORES = 2_000
 """The largest number of scores of a head in JSON; with more, only the best are written."""
 
 
-def explanation(moment: Moment, model: Model) -> str:
-    """What happened at a position, in lines of at most 80 columns."""
-    return "\n".join([*_title(moment), *_embedding(moment), *_layers(moment, model), *_logits(moment.logits)])
+def explanation(activations: Moment, model: Model) -> str:
+    """Format the activations at a position, in lines of at most 80 columns."""
+    return "\n".join(
+        [*_title(activations), *_embedding(activations), *_layers(activations, model), *_logits(activations.logits)]
+    )
 
 
-def _title(moment: Moment) -> Iterator[str]:
-    step = "" if moment.step is None else f"step {moment.step:,}, decided at "
-    where = f" of the run, {moment.place:,} of segment {moment.segment + 1:,}" if moment.segment else ""
-    yield from _filled(f"{step}position {moment.position:,}{where}: the token is {cut(moment.token)}", "")
+def _title(activations: Moment) -> Iterator[str]:
+    step = "" if activations.step is None else f"step {activations.step:,}, decided at "
+    where = f" of the run, {activations.place:,} of segment {activations.segment + 1:,}" if activations.segment else ""
+    yield from _filled(f"{step}position {activations.position:,}{where}: the token is {cut(activations.token)}", "")
 
 
-def _embedding(moment: Moment) -> Iterator[str]:
-    first = moment.streams[0]
+def _embedding(activations: Moment) -> Iterator[str]:
+    first = activations.streams[0]
     yield "embedding"
     yield from _changes([(name, value) for name, value in first if value != 0])
 
 
-def _layers(moment: Moment, model: Model) -> Iterator[str]:
-    """Layer by layer: sentences, and what was added."""
-    before, label = moment.streams[0], ""
-    for stream in moment.streams[1:]:
+def _layers(activations: Moment, model: Model) -> Iterator[str]:
+    """Format each layer: a sentence per head, and the changed coordinates."""
+    before, label = activations.streams[0], ""
+    for stream in activations.streams[1:]:
         changed = list(_changed(before, stream))
         if (name := _layer(stream.stage)) != label and (changed or stream.stage.sublayer == ATTENTION):
             label = name
             yield name
         if stream.stage.sublayer == ATTENTION:
-            for head in moment.heads:
+            for head in activations.heads:
                 if head.stage == stream.stage:
                     yield from _filled(sentence(head, model), "  ", hanging="    ")
         if stream.stage.sublayer != ATTENTION and changed:
@@ -61,8 +63,8 @@ def _layers(moment: Moment, model: Model) -> Iterator[str]:
 
 
 def _layer(stage: Stage) -> str:
-    turn = f", turn {stage.turn} of {stage.loop}" if stage.turn else ""
-    return f"layer {stage.layer}{turn}"
+    iteration = f", iteration {stage.turn} of {stage.loop}" if stage.turn else ""
+    return f"layer {stage.layer}{iteration}"
 
 
 def _changed(before: Stream, after: Stream) -> Iterator[tuple[str, Number]]:
@@ -72,7 +74,7 @@ def _changed(before: Stream, after: Stream) -> Iterator[tuple[str, Number]]:
 
 
 def _changes(changed: Sequence[tuple[str, Number]]) -> Iterator[str]:
-    """What coordinates are now."""
+    """Format the new values of coordinates."""
     if not changed:
         return
     items = [_whole(f"{cut(name)} = {told(value)}") for name, value in changed[:MOST_CHANGES]]
@@ -102,7 +104,7 @@ def _margin(margin: Fraction, bounded: bool) -> str:
 
 
 def _whole(text: str) -> str:
-    """A text that is not broken into lines at its blanks."""
+    """Protect the spaces of a text from line breaks."""
     return text.replace(" ", _BLANK)
 
 
@@ -111,18 +113,18 @@ def _filled(text: str, indent: str, hanging: str | None = None) -> list[str]:
     return [line.replace(_BLANK, " ") for line in wrap(text, WIDTH, initial_indent=indent, subsequent_indent=hanging)]
 
 
-def explained(moment: Moment, model: Model) -> dict[str, object]:
-    """The same for programs: numbers are texts like "3/4", or two such texts where the true one lies between."""
+def explained(activations: Moment, model: Model) -> dict[str, object]:
+    """Convert the activations to JSON data: numbers are strings like "3/4"; enclosures are pairs of their ends."""
     return {
-        "position": moment.position,
-        "step": moment.step,
-        "segment": moment.segment,
-        "place": moment.place,
-        "token": moment.token,
+        "position": activations.position,
+        "step": activations.step,
+        "segment": activations.segment,
+        "place": activations.place,
+        "token": activations.token,
         "heads": [
             {
                 "layer": head.stage.layer,
-                "turn": head.stage.turn,
+                "iteration": head.stage.turn,
                 "index": head.index,
                 "head": head.name,
                 "sentence": sentence(head, model),
@@ -136,23 +138,23 @@ def explained(moment: Moment, model: Model) -> dict[str, object]:
                 **({} if head.head.weighting.hard else {"weights": {k: _json(v) for k, v in head.weights.items()}}),
                 "retrieved": {name: _json(value) for name, value in head.added.items()},
             }
-            for head in moment.heads
+            for head in activations.heads
         ],
         "stream": [
             {
                 "layer": stream.stage.layer,
-                "turn": stream.stage.turn,
+                "iteration": stream.stage.turn,
                 "sublayer": stream.stage.sublayer,
                 "values": {name: _json(value) for name, value in stream},
             }
-            for stream in moment.streams
+            for stream in activations.streams
         ],
         "logits": {
-            "winner": moment.logits.winner,
-            "said": moment.logits.said,
-            "runner_up": moment.logits.runner_up,
-            "margin": _json(moment.logits.margin),
-            "values": dict(zip(moment.logits.outputs, map(_json, moment.logits.values), strict=True)),
+            "winner": activations.logits.winner,
+            "emitted": activations.logits.said,
+            "runner_up": activations.logits.runner_up,
+            "margin": _json(activations.logits.margin),
+            "values": dict(zip(activations.logits.outputs, map(_json, activations.logits.values), strict=True)),
         },
     }
 

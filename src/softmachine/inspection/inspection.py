@@ -112,22 +112,22 @@ class Inspection:
         tokens = self.contexts.tokens(context)
         allow_pass(self.engine, tokens, self.run.prompt.length)
         reading = self.engine.start(length=self.run.prompt.length)
-        reading.watcher = notebook = Notebook(self.engine, tokens, wanted)
+        reading.watcher = hook = Notebook(self.engine, tokens, wanted)
         stream = reading.extend([tokens])
         logits = self.engine.unembedding(stream)
-        return [self._moment(position, context, notebook, numbers(logits.value[0, position])) for position in wanted]
+        return [self._moment(position, context, hook, numbers(logits.value[0, position])) for position in wanted]
 
     def _alone(self, position: int) -> Moment:
         """One position of a causal model, after a pass over the positions before it."""
         context = self.contexts.of(position)
         place = context.place(position)
         tokens, reading = self._read(context, place)
-        reading.watcher = notebook = Notebook(self.engine, tokens[: place + 1], [place])
+        reading.watcher = hook = Notebook(self.engine, tokens[: place + 1], [place])
         try:
             logits = self.engine.unembedding(reading.again(tokens, place))
         finally:
             reading.watcher = None
-        return self._moment(position, context, notebook, numbers(logits.value[0, 0]))
+        return self._moment(position, context, hook, numbers(logits.value[0, 0]))
 
     def _read(self, context: Context, place: int) -> tuple[list[str], Pass]:
         """A pass over a context up to a place; extends the last pass if it is of the same context."""
@@ -153,7 +153,7 @@ class Inspection:
             return False
         return longest(self.engine, place, None) - longest(self.engine, reading.read, None) > PATIENCE
 
-    def _moment(self, position: int, context: Context, notebook: Notebook, logits: tuple[Number, ...]) -> Moment:
+    def _moment(self, position: int, context: Context, hook: Notebook, logits: tuple[Number, ...]) -> Moment:
         place, emitted = context.place(position), self.contexts.said(position)
         found = Logits(self.transformer.outputs, logits, emitted)
         if emitted is not None and found.winner is None and found.bounded:
@@ -170,9 +170,9 @@ class Inspection:
             segment=context.segment,
             token=self.contexts.token(position),
             step=self.step_of(position),
-            tokens=notebook.tokens,
-            streams=tuple(notebook.streams[place]),
-            heads=tuple(notebook.heads[place]),
+            tokens=hook.tokens,
+            streams=tuple(hook.streams[place]),
+            heads=tuple(hook.heads[place]),
             logits=found,
         )
 

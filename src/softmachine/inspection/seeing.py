@@ -90,7 +90,7 @@ class HeadSight:
         before: The residual stream that it reads.
         retrieved: The weighted mean of the values.
         added: Its contribution to the residual stream, by name of the coordinate.
-        asked: The query, from which everything else is computed.
+        head_query: The query, from which everything else is computed.
     """
 
     head: Head
@@ -102,7 +102,7 @@ class HeadSight:
     before: Sequence[Number]
     retrieved: Sequence[Number]
     added: dict[str, Number]
-    asked: Asked
+    head_query: Asked
 
     @property
     def name(self) -> str:
@@ -117,16 +117,16 @@ class HeadSight:
     @cached_property
     def query(self) -> tuple[Number, ...]:
         """The query vector."""
-        return numbers(self.asked.query.value[0, 0])
+        return numbers(self.head_query.query.value[0, 0])
 
     @cached_property
     def visible(self) -> tuple[int, ...]:
         """The visible positions."""
-        return tuple(self.asked.seen.tolist())
+        return tuple(self.head_query.seen.tolist())
 
     @cached_property
     def _scores(self) -> NDArray[Any]:
-        return self.asked.scores()
+        return self.head_query.scores()
 
     @cached_property
     def scores(self) -> dict[int, Number]:
@@ -136,7 +136,7 @@ class HeadSight:
     @cached_property
     def weights(self) -> dict[int, Number]:
         """The attention weight of every visible position; they add up to 1."""
-        return dict(zip(self.visible, numbers(self.asked.shares()), strict=True))
+        return dict(zip(self.visible, numbers(self.head_query.shares()), strict=True))
 
     @cached_property
     def _order(self) -> tuple[Places, Places, Number | None]:
@@ -144,7 +144,7 @@ class HeadSight:
         scores, none = self._scores, np.empty(0, dtype=np.intp)
         if not len(scores):
             return none, none, None
-        with self.asked.arithmetic.precisely():
+        with self.head_query.arithmetic.precisely():
             top = _largest(scores)
             best = ~(scores < scores[top])
             below = np.flatnonzero(~best)
@@ -162,20 +162,20 @@ class HeadSight:
     @cached_property
     def tied(self) -> tuple[int, ...]:
         """The positions of maximal score; in ball arithmetic, all that are not certainly below."""
-        return tuple(self.asked.seen[self._order[0]].tolist())
+        return tuple(self.head_query.seen[self._order[0]].tolist())
 
     @cached_property
     def chosen(self) -> tuple[int, ...]:
         """The positions that hard attention averages; for softmax, those of maximal score."""
-        chosen = self.asked.search.chosen
+        chosen = self.head_query.search.chosen
         if not chosen:
             return self.tied
-        return tuple(np.flatnonzero(chosen[self.asked.member][0, self.asked.row]).tolist())
+        return tuple(np.flatnonzero(chosen[self.head_query.member][0, self.head_query.row]).tolist())
 
     @property
     def next_best(self) -> tuple[int, ...]:
         """The positions of the second largest score."""
-        return tuple(self.asked.seen[self._order[1]].tolist())
+        return tuple(self.head_query.seen[self._order[1]].tolist())
 
     @property
     def gap(self) -> Number | None:

@@ -20,61 +20,62 @@ FEW = 4
 """The largest number of positions that are listed; of more, only the count is given."""
 
 
-def sentence(sight: HeadSight, model: Model) -> str:
-    """Which positions a head chose, by which gap, and what it retrieved; theorems may provide their own text."""
-    own = model.theorem.tells(model.codec, sight) if model.theorem.tells else None
-    clause = own or "; ".join([_chose(sight), *_retrieved(sight)])
+def sentence(activation: HeadSight, model: Model) -> str:
+    """Explain a head: its chosen positions, the score gap and the retrieved values; a theorem may have its own text."""
+    own = model.theorem.tells(model.codec, activation) if model.theorem.tells else None
+    clause = own or "; ".join([_chose(activation), *_retrieved(activation)])
     clause = clause if len(clause) <= LONGEST else f"{clause[:LONGEST]}…"
-    return "; ".join([f"{cut(sight.name)}: {clause}", *_rivals(sight)])
+    return "; ".join([f"{cut(activation.name)}: {clause}", *_rivals(activation)])
 
 
-def _chose(sight: HeadSight) -> str:
-    """The default: which positions it took its values from."""
-    chosen, seen = sight.chosen, len(sight.visible)
+def _chose(activation: HeadSight) -> str:
+    """The generic clause: the positions that the head attends to."""
+    chosen, seen = activation.chosen, len(activation.visible)
     if not seen:
         return "sees nothing, so that it adds 0"
     if len(chosen) == 1:
-        return f"chose position {chosen[0]:,} ({cut(sight.tokens[chosen[0]])}){_of_equals(sight)}{_weight(sight)}"
+        token = cut(activation.tokens[chosen[0]])
+        return f"chose position {chosen[0]:,} ({token}){_of_equals(activation)}{_weight(activation)}"
     if len(chosen) == seen:
         return f"takes the mean of all {many(seen, 'position')}"
-    return f"takes the mean of {_positions(chosen)}, which tie{_weight(sight)}"
+    return f"takes the mean of {_positions(chosen)}, which tie{_weight(activation)}"
 
 
-def _of_equals(sight: HeadSight) -> str:
-    """Which of several equal positions the chosen one is, if it matters."""
-    order = {Choice.LEFTMOST: "first", Choice.RIGHTMOST: "last"}.get(sight.head.weighting.choice)
-    return f", the {order} of {len(sight.tied):,} that tie" if order and len(sight.tied) > 1 else ""
+def _of_equals(activation: HeadSight) -> str:
+    """The tie-breaking rule, if several positions tie and one is chosen."""
+    order = {Choice.LEFTMOST: "first", Choice.RIGHTMOST: "last"}.get(activation.head.weighting.choice)
+    return f", the {order} of {len(activation.tied):,} that tie" if order and len(activation.tied) > 1 else ""
 
 
-def _weight(sight: HeadSight) -> str:
-    """Of softmax, how much of all weight the best positions have."""
-    if sight.head.weighting.hard:
+def _weight(activation: HeadSight) -> str:
+    """The total softmax weight of the positions of maximal score."""
+    if activation.head.weighting.hard:
         return ""
-    return f" with weight {told(total_weight(sight, sight.chosen))}"
+    return f" with weight {told(total_weight(activation, activation.chosen))}"
 
 
-def total_weight(sight: HeadSight, positions: Sequence[int]) -> Number:
-    """How much of all weight some positions have."""
-    weights = [sight.weights[position] for position in positions]
+def total_weight(activation: HeadSight, positions: Sequence[int]) -> Number:
+    """The total attention weight of some positions."""
+    weights = [activation.weights[position] for position in positions]
     low = sum((w.lower if isinstance(w, Enclosure) else w for w in weights), Fraction(0))
     high = sum((w.upper if isinstance(w, Enclosure) else w for w in weights), Fraction(0))
     return low if low == high else Enclosure(low, high)
 
 
-def _rivals(sight: HeadSight) -> Iterator[str]:
-    """How far the next best are below."""
-    if sight.gap is None:
+def _rivals(activation: HeadSight) -> Iterator[str]:
+    """The score gap to the next best positions."""
+    if activation.gap is None:
         return
-    rivals = sight.next_best
+    rivals = activation.next_best
     if len(rivals) == 1:
-        yield f"the next best is {told(sight.gap)} below, at position {rivals[0]:,}"
+        yield f"the next best is {told(activation.gap)} below, at position {rivals[0]:,}"
     else:
-        yield f"{many(len(rivals), 'other position')} are {told(sight.gap)} below"
+        yield f"{many(len(rivals), 'other position')} are {told(activation.gap)} below"
 
 
-def _retrieved(sight: HeadSight) -> Iterator[str]:
-    """What it added, but for zeros."""
-    added = [f"{cut(_own(sight, name))} = {told(value)}" for name, value in sight.added.items() if value != 0]
+def _retrieved(activation: HeadSight) -> Iterator[str]:
+    """The non-zero coordinates that the head adds."""
+    added = [f"{cut(_own(activation, name))} = {told(value)}" for name, value in activation.added.items() if value != 0]
     if not added:
         yield "retrieved 0"
     elif len(added) > FEW:
@@ -83,9 +84,9 @@ def _retrieved(sight: HeadSight) -> Iterator[str]:
         yield f"retrieved {', '.join(added)}"
 
 
-def _own(sight: HeadSight, name: str) -> str:
-    """What a coordinate is called that holds several numbers in turn: that of this head, if it is named after it."""
-    plain = _AGAIN.sub("", sight.name)
+def _own(activation: HeadSight, name: str) -> str:
+    """The part of a shared coordinate's name that belongs to the head, if there is one; else the whole name."""
+    plain = _AGAIN.sub("", activation.name)
     return next((part for part in name.split(" / ") if part.startswith(plain)), name)
 
 

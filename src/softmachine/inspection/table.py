@@ -26,7 +26,7 @@ def require_columns(model: Model) -> tuple[Column, ...]:
     if columns is None:
         raise UsageError(
             f"the theorem {model.theorem.name} has no table",
-            hint="models of chapter-8 have one",
+            hint="models of turing-average-hard have one",
         )
     return tuple(columns(model.codec))
 
@@ -34,7 +34,12 @@ def require_columns(model: Model) -> tuple[Column, ...]:
 def rows(inspection: Inspection, most: int) -> Iterator[dict[str, str]]:
     """The first rows, at most ``most``: entries by the titles of their columns."""
     columns = require_columns(inspection.run.model)
-    for moment in inspection.moments(range(min(len(inspection), most))):
-        stream = dict(moment.streams[-1])
+    for activations in inspection.moments(range(min(len(inspection), most))):
+        stream = dict(activations.streams[-1])
         entries = {column.title: column.entry(stream) for column in columns}
-        yield {POSITION: f"{moment.position}", TOKEN: moment.token, **entries, SAYS: moment.logits.winner or ""}
+        yield {
+            POSITION: f"{activations.position}",
+            TOKEN: activations.token,
+            **entries,
+            SAYS: activations.logits.winner or "",
+        }

@@ -7,7 +7,7 @@ from fractions import Fraction
 
 from softmachine.engines.dense.attention import Search
 from softmachine.engines.dense.engine import DenseEngine
-from softmachine.engines.dense.watching import Where
+from softmachine.engines.dense.watching import Watcher, Where
 from softmachine.engines.numerics import Tensor
 from softmachine.engines.numerics.objects import Objects
 from softmachine.inspection.moment import Stream
@@ -18,7 +18,7 @@ from softmachine.transformer.sight import Enclosure, Number
 from softmachine.transformer.weights import Head, Matrix
 
 
-class Notebook:
+class Notebook(Watcher):
     """Hook that records residual streams and head activations at some positions of a context.
 
     Args:
@@ -50,8 +50,8 @@ class Notebook:
         for index, head, member, searches in searches_of(self.engine, where, self._found):
             for search in searches:
                 for position in self._wanted(search.positions):
-                    asked = Asked(self.arithmetic, search, member, position - search.positions.start)
-                    self.heads[position].append(self._sight(stage, index, head, position, asked))
+                    head_query = Asked(self.arithmetic, search, member, position - search.positions.start)
+                    self.heads[position].append(self._sight(stage, index, head, position, head_query))
         self._found.clear()
         self._keep(stage, stream, positions)
 
@@ -59,8 +59,8 @@ class Notebook:
         """Record the stream after a feed-forward sublayer."""
         self._keep(self._stages.of(where, FEED_FORWARD), stream, positions)
 
-    def _sight(self, stage: Stage, index: int, head: Head, position: int, asked: Asked) -> HeadSight:
-        retrieved = numbers(asked.search.found[asked.member].value[0, asked.row])
+    def _sight(self, stage: Stage, index: int, head: Head, position: int, head_query: Asked) -> HeadSight:
+        retrieved = numbers(head_query.search.found[head_query.member].value[0, head_query.row])
         return HeadSight(
             head=head,
             stage=stage,
@@ -71,7 +71,7 @@ class Notebook:
             before=self.streams[position][-1].values,
             retrieved=retrieved,
             added=self._named(head.output, retrieved),
-            asked=asked,
+            head_query=head_query,
         )
 
     def _wanted(self, positions: range) -> list[int]:

@@ -35,6 +35,7 @@ DESCRIPTIONS: Mapping[str, str] = {
     "float": "a finite number",
     "str": "a string",
     "Tell": "a function",
+    "ProgressCallback": "a function",
     "Arithmetic": "an Arithmetic",
     "Iterable[str]": "an iterable of symbols",
     "Iterable[object]": "an iterable",
@@ -48,6 +49,7 @@ TESTS: Mapping[str, Callable[[Any], bool]] = {
     "str": lambda value: isinstance(value, str),
     "object": lambda _value: True,
     "Tell": callable,
+    "ProgressCallback": callable,
     "Iterable[object]": lambda value: isinstance(value, Iterable) and not isinstance(value, bytes | Mapping),
     # Symbols may be integers, as in the vocabulary of a RASP program.
     "Iterable[str]": lambda value: (

@@ -38,13 +38,14 @@ def did_you_mean(
     """
     from difflib import get_close_matches
 
-    names = {each.lower(): each for each in known}
-    close = [aliases.get(name, "")]
-    if close[0] not in names.values():
-        close = [names[each] for each in get_close_matches(name.lower(), names)]
+    names = {each: each for each in known}
+    meant = {each.lower(): present for each, present in [*aliases.items(), *names.items()] if present in names}
+    close = [meant[each] for each in get_close_matches(name.lower(), meant)]
+    if aliases.get(name) in names:
+        close = [aliases[name]]
     if close:
-        return f"did you mean {' or '.join(close)}?"
-    return f"choose one of {', '.join(names.values())}" if otherwise is None else otherwise
+        return f"did you mean {' or '.join(dict.fromkeys(close))}?"
+    return f"choose one of {', '.join(names)}" if otherwise is None else otherwise
 
 
 def family(name: str) -> str:

@@ -8,25 +8,23 @@ from __future__ import annotations
 from softmachine.languages.source import Source
 from softmachine.support.errors import ConstructionError
 from softmachine.support.plugins import Shelf
+from softmachine.support.stored_names import THEOREMS
 from softmachine.support.text import did_you_mean
 from softmachine.theorems.theorem import API, Needs, Stock, Theorem
 
 __all__ = ["Needs", "Stock", "Theorem", "all_theorems", "own_source", "theorem_for", "theorem_named", "theorems_for"]
 
 PREFERRED = {
-    "turing": "chapter-8",
+    "turing": "turing-average-hard",
     "temporal": "temporal-encoder",
     "srasp": "srasp",
     "rasp": "rasp",
     "crasp": "crasp",
     "counter": "counter",
-    "circuit": "circuit-binary",
+    "circuit": "circuit-and-or-not",
     "graph": "connectivity",
 }
 """For each source language, the default theorem, so that the others need not be imported."""
-
-FORMER_NAMES: dict[str, str] = {}
-"""Theorem names of earlier versions, and the present ones: for hints, and for reading what earlier versions saved."""
 
 
 def _objection(theorem: Theorem) -> str:
@@ -88,5 +86,5 @@ def theorem_for(source: Source, name: str | Theorem | None = None) -> Theorem:
         raise ConstructionError(f"no theorem applies to {type(source).__name__}")
     known = [item.name for item in fitting]
     listing = f"theorems that apply: {', '.join(known) or 'none'}"
-    hint = listing if chosen else did_you_mean(name, known, listing, FORMER_NAMES)
+    hint = listing if chosen else did_you_mean(name, known, listing, THEOREMS)
     raise ConstructionError(f"no theorem {name!r} applies to {type(source).__name__}", hint=hint)

@@ -2,8 +2,8 @@
 
 A feature is an immutable value with exact evaluation, mathematical notation, equality, and serialisation by its fields
 (:mod:`.saved_features`). Positions count from 0. ``n`` is the length of the input, which is available only in encoders.
-To add a feature, derive a frozen dataclass from :class:`Feature` and list it in the ``features`` of the theorem that
-uses it; no registration is needed.
+To add a feature, derive a frozen dataclass from :class:`Feature`, with a ``stored_name``, and list it in the
+``features`` of the theorem that uses it; no registration is needed.
 """
 
 from __future__ import annotations
@@ -25,8 +25,19 @@ HIGHEST_POWER = 64
 """Maximum absolute exponent, which bounds the memory that a malicious file can cause."""
 
 
+class Serialisable(ABC):
+    """A class with a name in saved models, given as a class keyword; it does not change when the class is renamed."""
+
+    stored_name: ClassVar[str]
+    """The name in saved models and in digests; by default the name of the class."""
+
+    def __init_subclass__(cls, *, stored_name: str = "") -> None:
+        super().__init_subclass__()
+        cls.stored_name = stored_name or cls.__name__
+
+
 @dataclass(frozen=True)
-class Feature(ABC):
+class Feature(Serialisable):
     """A named, exact function of the position i (and, for encoders, of the input's length n)."""
 
     @property
@@ -97,7 +108,7 @@ class Feature(ABC):
 
 
 @dataclass(frozen=True)
-class Relation(ABC):
+class Relation(Serialisable):
     """A named, exact function of the positions of a key and a query: a relative bias of attention scores."""
 
     @property
@@ -118,7 +129,7 @@ class Relation(ABC):
 
 
 @dataclass(frozen=True)
-class Constant(Feature):
+class Constant(Feature, stored_name="Constant"):
     """A constant: a scale that fixed-point arithmetic may have to round."""
 
     number: int
@@ -138,7 +149,7 @@ class Constant(Feature):
 
 
 @dataclass(frozen=True)
-class Monomial(Feature):
+class Monomial(Feature, stored_name="Monomial"):
     """A product of powers: factor · i^a · (i+1)^b · n^c · (n+1)^d · (n-i+1)^e, where exponents may be negative.
 
     Args:
@@ -265,7 +276,7 @@ INVERSE = 1 / NEXT
 HALF_INVERSE = Fraction(1, 2) / NEXT
 
 
-class Predecessor(Feature):
+class Predecessor(Feature, stored_name="Predecessor"):
     """(i-1)/(i+1), and 0 at position 0."""
 
     name: ClassVar[str] = "(i-1)/(i+1)"
@@ -279,7 +290,7 @@ class Predecessor(Feature):
         return f"max({i} - 1, 0)"
 
 
-class Alternating(Feature):
+class Alternating(Feature, stored_name="Alternating"):
     """(-1)^i."""
 
     name: ClassVar[str] = "(-1)^i"
@@ -295,7 +306,7 @@ class Alternating(Feature):
 
 
 @dataclass(frozen=True)
-class Bit(Feature):
+class Bit(Feature, stored_name="Bit"):
     """Bit k of the number ⌊(i-1)/cells⌋ + offset; by default of i.
 
     Args:
@@ -337,7 +348,7 @@ class Bit(Feature):
 
 
 @dataclass(frozen=True)
-class Residue(Feature):
+class Residue(Feature, stored_name="Residue"):
     """Whether i ≡ r mod m."""
 
     modulus: int
@@ -354,7 +365,7 @@ class Residue(Feature):
         return f"(1 if {i} % {self.modulus} == {self.remainder} else 0)"
 
 
-class Prime(Feature):
+class Prime(Feature, stored_name="Prime"):
     """Whether i is prime."""
 
     name: ClassVar[str] = "prime"
@@ -366,7 +377,7 @@ class Prime(Feature):
         return f"is_prime({i})"
 
 
-class PowerOfTwo(Feature):
+class PowerOfTwo(Feature, stored_name="PowerOfTwo"):
     """Whether i is a power of two."""
 
     name: ClassVar[str] = "power of two"
@@ -378,7 +389,7 @@ class PowerOfTwo(Feature):
         return f"(1 if {i} > 0 and {i} & ({i} - 1) == 0 else 0)"
 
 
-class Last(Feature):
+class Last(Feature, stored_name="Last"):
     """Whether i = n."""
 
     name: ClassVar[str] = "last"
@@ -390,7 +401,7 @@ class Last(Feature):
 
 
 @dataclass(frozen=True)
-class Logarithm(Feature):
+class Logarithm(Feature, stored_name="Logarithm"):
     """A multiple of ⌈log₂ n⌉, or of ⌈log₂(i+1)⌉.
 
     Args:
@@ -421,7 +432,7 @@ class Logarithm(Feature):
         return _N * self.factor
 
 
-class Distance(Relation):
+class Distance(Relation, stored_name="Distance"):
     """Distance from the key to the query, i - j."""
 
     name: ClassVar[str] = "distance"

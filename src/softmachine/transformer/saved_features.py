@@ -1,4 +1,7 @@
-"""JSON form of features and relations: the name of the class and its fields; only known classes are loaded."""
+"""JSON form of features and relations: the stored name of the class and its fields; only known classes are loaded.
+
+Stored names are part of the file format and of digests: they are given by each class, and never change.
+"""
 
 from __future__ import annotations
 
@@ -35,8 +38,8 @@ Json: TypeAlias = "int | str | bool | list[Json] | dict[str, Json]"
 
 
 def to_json(item: Feature | Relation) -> dict[str, Json]:
-    """Convert a feature or relation to JSON data: the name of its class, and its fields."""
-    return {"is": type(item).__name__, **{part.name: _encoded(getattr(item, part.name)) for part in fields(item)}}
+    """Convert a feature or relation to JSON data: the stored name of its class, and its fields."""
+    return {"is": item.stored_name, **{part.name: _encoded(getattr(item, part.name)) for part in fields(item)}}
 
 
 def from_json(data: object, known: Iterable[type[Feature | Relation]]) -> Feature | Relation:
@@ -48,12 +51,12 @@ def from_json(data: object, known: Iterable[type[Feature | Relation]]) -> Featur
     if not isinstance(data, Mapping) or not isinstance(data.get("is"), str):
         raise TypeError(f"{data!r} is not a feature")
     known = tuple(known)
-    made = next((item for item in known if item.__name__ == data["is"]), None)
+    made = next((item for item in known if item.stored_name == data["is"]), None)
     if made is None:
         raise ValueError(f"unknown feature {data['is']!r}")
     types = get_type_hints(made)
     if data.keys() - {"is"} != {part.name for part in fields(made)}:
-        raise ValueError(f"the parameters of a {made.__name__} are not {', '.join(data.keys() - {'is'})}")
+        raise ValueError(f"the parameters of a {made.stored_name} are not {', '.join(data.keys() - {'is'})}")
     return made(**{part.name: _decoded(data[part.name], types[part.name], known) for part in fields(made)})
 
 

@@ -15,7 +15,7 @@ from softmachine.transformer.features import Feature
 
 
 @dataclass(frozen=True)
-class Table(Feature):
+class Table(Feature, stored_name="Table"):
     """A table with one number per position; 0 beyond."""
 
     title: str
@@ -48,7 +48,7 @@ FINEST = 10_000
 
 
 @dataclass(frozen=True)
-class AddressBit(Feature):
+class AddressBit(Feature, stored_name="AddressBit"):
     """Bit k of the address in a table, as ±1; 0 where there is none."""
 
     title: str
@@ -67,7 +67,7 @@ class AddressBit(Feature):
 
 
 @dataclass(frozen=True)
-class AddressVector(Feature):
+class AddressVector(Feature, stored_name="AddressVector"):
     """A component of the unit vector μ(address + 1), rounded to multiples of 2^-bits; 0 where there is no address.
 
     μ(k) = (√(1/k), √(1 - 1/k)): different addresses have different directions.
@@ -129,7 +129,7 @@ class Somewhere(Feature):
 
 
 @dataclass(frozen=True)
-class Shifted(Somewhere):
+class Shifted(Somewhere, stored_name="Shifted"):
     """A feature of i - offset; 0 before the offset."""
 
     offset: int
@@ -146,7 +146,7 @@ class Shifted(Somewhere):
 
 
 @dataclass(frozen=True)
-class InBlocks(Shifted):
+class InBlocks(Shifted, stored_name="InBlocks"):
     """A feature of the block index at the last position of each block, and of consecutive indices after the blocks.
 
     At the other positions of a block it is 0.

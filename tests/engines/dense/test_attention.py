@@ -1,4 +1,4 @@
-"""Attention some positions at a time: the same numbers, and memory that grows with the length."""
+"""Attention in chunks of positions: the same numbers, with memory linear in the length."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def prompt_of(model: Model, length: int) -> tuple[tuple[str, ...], int | None]:
 
 
 def stream(model: Model, length: int, numbers: str, most: int) -> Tensor:
-    """The residual stream, if so many scores are computed at a time."""
+    """The residual stream with a maximum number of scores per chunk."""
     tokens, known = prompt_of(model, length)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(attention, "MOST_SCORES", most)
@@ -38,7 +38,7 @@ def stream(model: Model, length: int, numbers: str, most: int) -> Tensor:
 
 
 def same(model: Model, numbers: str, length: int = 130) -> bool:
-    """Whether every number, bit by bit, is the same with and without blocks; balls by midpoint and radius."""
+    """Whether chunks leave every number bitwise equal; balls are compared by midpoint and radius."""
     whole, parts = (stream(model, length, numbers, most).value for most in (1 << 30, 1))
     if numbers == "ball":
         whole, parts = (np.array([repr(number) for number in value.flat]) for value in (whole, parts))
@@ -52,7 +52,7 @@ def test_blocks_change_no_bit_of_hard_attention(source: str, numbers: str) -> No
 
 
 def test_blocks_change_no_bit_of_soft_attention() -> None:
-    """Matrix products on several cores are split by their library as it likes, so here there is one."""
+    """Uses one core, since libraries split matrix products differently on several cores."""
     code = (
         "import softmachine as sm; from tests.engines.dense.test_attention import SOFT, same\n"
         "for source in ('Q_a since Q_b', '#<[Q_a] > #<[Q_b]'):\n"

@@ -1,4 +1,4 @@
-"""Loops that go round: nothing is left out that would have changed a number or a bound that is relied on."""
+"""Cycle detection in loops: early termination changes no number, and bounds remain valid."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ TURNS = 1000
 
 
 class Counted:
-    """A turn that says how often it was made, and of how many sequences."""
+    """An iteration that records the number of sequences of each call."""
 
     def __init__(self, turn: Callable[[Tensor], Tensor]) -> None:
         self._turn = turn
@@ -37,7 +37,7 @@ def held(error: ArrayLike) -> Tensor:
 
 
 def staying(matrix: ArrayLike) -> Counted:
-    """A turn that keeps the numbers, and whose bounds are a linear map of what they were, and a little."""
+    """An iteration that preserves the numbers; its bounds are a linear map of the previous ones plus a constant."""
 
     def turn(stream: Tensor) -> Tensor:
         assert stream.error is not None
@@ -47,7 +47,7 @@ def staying(matrix: ArrayLike) -> Counted:
 
 
 def permuted(following: list[int]) -> Counted:
-    """A turn after which each number k, at every sequence, is ``following[k]``; nothing is in doubt."""
+    """An iteration that maps each number k to ``following[k]``, without error."""
     table = np.array(following, dtype=np.float64)
     return Counted(lambda stream: Tensor(table[stream.value.astype(int)], stream.error))
 
@@ -66,7 +66,7 @@ def test_a_loop_that_has_settled_is_left_after_a_turn_that_changed_nothing() -> 
 
 @pytest.mark.parametrize("turns", range(40))
 def test_sequences_that_go_round_end_where_all_turns_would_have_led_them(turns: int) -> None:
-    """Tails of 0 to 5 and rounds of 1 to 7, in one batch."""
+    """Tails of length 0 to 5 and cycles of length 1 to 7, in one batch."""
     following = [1, 2, 0, 4, 3, 5, 7, 8, 9, 10, 5, 12, 13, 14, 15, 16, 17, 11, 11, 18, 19, 3, 21, 22]
     start = list(range(len(following)))
     expected = start
@@ -86,7 +86,7 @@ def test_turns_of_those_that_go_round_are_few_and_each_leaves_when_it_is_known()
 
 
 def test_bounds_that_creep_up_are_settled_wider_and_a_turn_keeps_them() -> None:
-    """The second bound is 3 times the first, which is a tenth of the second: no bound of both is kept, but some are."""
+    """The second bound becomes 3 times the first, the first a tenth of the second: only some boxes are preserved."""
     turn = staying([[0.0, 3.0], [0.1, 0.0]])
     found = after_turns(turn, held([1e-16, 1e-16]), TURNS)
     assert len(turn.sizes) < 40
@@ -147,7 +147,7 @@ def test_a_loop_with_softmax_has_the_numbers_of_all_turns_when_it_ends(name: str
 @pytest.mark.parametrize("word", ["0 1 0 0", "3 3 0 1 -1 2", "6 7 -1 8 8 0 1 3 0"])
 @pytest.mark.parametrize("attention", ["hard", "soft"])
 def test_a_machine_that_goes_on_and_on_is_as_after_all_turns(word: str, attention: str) -> None:
-    """Subleq: the first goes round for ever, so that all is undefined; the others stop."""
+    """Subleq: the first program loops forever, so its output is undefined; the others halt."""
     letters = tuple(word.split())
     model = api.compile("subleq-rasp", attention=attention, length=9 if attention == "soft" else None)
     prompt = model.codec.prompt(letters)

@@ -1,4 +1,4 @@
-"""A pass says what it takes before it begins."""
+"""The cost of a pass is estimated before it starts."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def test_loops_keep_keys_of_every_turn_which_takes_memory(since: Model, monkeypa
 
 
 def honest(engine: DenseEngine, prompt: Prompt) -> None:
-    """Within a factor of 3, tried up to four times: others may want the processor, too."""
+    """Within a factor of 3 in one of four attempts, since other processes may use the processor."""
     ratios = []
     for _ in range(4):
         expected = effort._seconds(engine, prompt.tokens, prompt.length)
@@ -95,7 +95,7 @@ def test_estimates_are_honest(source: str, attention: str, arithmetic: str, leng
 
 def product_of(bits: int) -> tuple[DenseEngine, Prompt]:
     """A multiplier and two numbers."""
-    model = sm.compile(multiplier(bits), "circuit-binary")
+    model = sm.compile(multiplier(bits), "circuit-and-or-not")
     return DenseEngine(model.weights), model.codec.prompt("01" * bits)
 
 

@@ -1,4 +1,4 @@
-"""The dense engine: any way to read a sequence gives the same numbers, and what cannot be read is refused."""
+"""The dense engine: parts and whole sequences give the same numbers; invalid sequences are rejected."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def same(one: Tensor, other: Tensor, *, near: bool = False) -> bool:
     return bool((one.value == other.value).all())
 
 
-# Reading a sequence at once or in pieces
+# Reading a sequence in one pass or in parts
 
 
 def in_pieces(engine: DenseEngine, words: list[list[str]], sizes: list[int]) -> Tensor:
@@ -390,7 +390,7 @@ def test_a_step_at_a_doubtful_zero_says_where() -> None:
 
 
 def test_a_number_that_leaves_the_range_of_its_format_stops_the_run() -> None:
-    """2¹⁵⁰ is in reach of float64 but not of float32, and 2¹²⁰⁰ of neither."""
+    """2¹⁵⁰ is in the range of float64 but not of float32, and 2¹²⁰⁰ of neither."""
     doubling = FeedForward(affine([[1]], [0]), ("relu",), AffineMap(matrix([[1]]), (Fraction(0),)), ("x",))
     for times, reached in ((100, ("float32", "float64")), (150, ("float64",)), (1200, ())):
         model = with_layers(Layer((), doubling), repeats=times)

@@ -1,4 +1,4 @@
-"""Where every position sees every other: equal rows once, and turns that ask only where they must, change nothing."""
+"""Bidirectional attention: deduplication and incremental iterations change no result."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ CHOICES = (Choice.AVERAGE, Choice.LEFTMOST, Choice.RIGHTMOST)
 
 @contextmanager
 def from_positions(count: int, scores: int = 1) -> Iterator[None]:
-    """Equal rows are looked for from so many positions on, and so many scores are computed at a time."""
+    """Set the number of positions from which rows are deduplicated, and the number of scores per chunk."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(attention, "MANY", count)
         patch.setattr(memory, "FEWEST_ROWS", count)
@@ -44,7 +44,7 @@ def from_positions(count: int, scores: int = 1) -> Iterator[None]:
 
 
 def outcome(transformer: Transformer, word: tuple[str, ...], numbers: str, count: int) -> Tensor | str:
-    """The residual stream, or the error, if equal rows are looked for from so many positions on."""
+    """The residual stream, or the error, with deduplication from a number of positions."""
     with from_positions(count):
         try:
             return DenseEngine(transformer, numbers).residual_stream([word], len(word))
@@ -53,7 +53,7 @@ def outcome(transformer: Transformer, word: tuple[str, ...], numbers: str, count
 
 
 def looped(seed: int) -> tuple[Transformer, tuple[str, ...]]:
-    """A random transformer of heads that see everything, nearly all without a bias, in loops, and a word for it."""
+    """A random looped transformer of bidirectional heads, most of them without bias, and an input."""
     drawn = RandomTransformer(seed, masks=(Mask.ALL,), denominators=(1, 1, 2)).transformer()
     blocks = tuple(replace(block, repeats=1 + (seed + b) % 4) for b, block in enumerate(drawn.blocks))
     chooser = random.Random(seed)
@@ -72,7 +72,7 @@ def test_random_loops_have_the_same_numbers(numbers: str) -> None:
 
 
 def test_random_loops_in_floats_are_what_exact_ones_are() -> None:
-    """Every number is as near to the exact one as its bound says; who cannot choose says so either way."""
+    """Every number is within its bound of the exact one, and undecided choices raise in both cases."""
     done = 0
     for seed in range(60):
         transformer, word = looped(seed)
@@ -89,7 +89,7 @@ def test_random_loops_in_floats_are_what_exact_ones_are() -> None:
     assert done > 40
 
 
-@pytest.mark.parametrize("theorem", ["circuit-binary", "circuit-unit"])
+@pytest.mark.parametrize("theorem", ["circuit-and-or-not", "circuit-threshold"])
 @pytest.mark.parametrize("numbers", ["float64", "float32"])
 def test_circuits_have_the_same_streams(theorem: str, numbers: str) -> None:
     for seed in range(6):
@@ -103,13 +103,13 @@ def test_circuits_have_the_same_streams(theorem: str, numbers: str) -> None:
 
 def test_a_circuit_of_500_gates_is_right() -> None:
     source, chooser = multiplier(8), random.Random(5)
-    model = sm.compile(source, "circuit-binary")
+    model = sm.compile(source, "circuit-and-or-not")
     word = "".join(chooser.choices("01", k=source.width))
     assert sm.run(model, word).output == evaluate(source, word)
 
 
 class Counting(Float):
-    """Floats that count the scores without doubt."""
+    """Floats that count the scores known to be exact."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -132,7 +132,7 @@ def test_few_scores_are_computed_when_few_keys_change() -> None:
 
 
 def test_who_was_content_with_less_before_need_not_ask_all_keys_again() -> None:
-    """The best key comes and goes: the second time it goes, only its own scores are computed."""
+    """The best key alternates: the second time it gets worse, only its own scores are recomputed."""
     numbers, asked = Counting(), Asked(looped=True)
     query = _floats(np.arange(1, 301).reshape(1, 300, 1))
     counts = []
@@ -159,7 +159,7 @@ def test_who_has_no_key_left_asks_all_again() -> None:
 @settings(max_examples=60, deadline=None)
 @given(st.integers(0, 10**6), st.sampled_from(["float64", "float32", "fixed:4"]), st.sampled_from([0, 60, 999]))
 def test_turn_after_turn_the_best_keys_are_picked(seed: int, name: str, most_near: int) -> None:
-    """Keys change here and there, now and then a query does, and numbers that are not integers leave doubt."""
+    """Some keys change in each iteration, queries rarely, and some numbers are not integers, hence inexact."""
     chooser, numbers, asked = np.random.default_rng(seed), arithmetic(name), Asked(looped=True)
     unit, width = Fraction(str(chooser.choice(["1", "1/2", "1/10"]))), int(chooser.integers(4))
 
@@ -218,8 +218,8 @@ def test_rows_of_one_kind_are_equal_and_others_are_not() -> None:
 
 
 def test_who_cannot_choose_says_where_and_between_which() -> None:
-    """In bfloat16 unit vectors of many addresses are not told apart."""
-    model = sm.compile(random_circuit(3, inputs=4, gates=30, outputs=1, fan_in=3), "circuit-unit")
+    """bfloat16 cannot distinguish the unit vectors of many addresses."""
+    model = sm.compile(random_circuit(3, inputs=4, gates=30, outputs=1, fan_in=3), "circuit-threshold")
     tokens = model.codec.prompt(("1", "0", "1", "1")).tokens
     plain, quick = (outcome(model.weights, tokens, "bfloat16", count) for count in (NEVER, ALWAYS))
     assert isinstance(plain, str)

@@ -1,4 +1,4 @@
-"""Speculative decoding: whatever is guessed, the run is the same."""
+"""Speculative decoding: drafts never change the run."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ BUSY_BEAVER = sm.compile("busy-beaver-3").weights
 
 @pytest.fixture
 def always(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Guesses are made from the first token on."""
+    """Speculation starts at the first token."""
     monkeypatch.setattr(guessing, "_FROM", 0)
 
 
 def said(engine: DenseEngine, word: Sequence[str], count: int, stops: Callable[[str], bool] | None = None) -> list[str]:
-    """The tokens, and the error that ends them, if one does."""
+    """The tokens, and the error that ends the run, if any."""
     tokens: list[str] = []
     try:
         tokens += islice(decode(engine, Prompt(tuple(word)), stops or (lambda _: False)), count)
@@ -41,7 +41,7 @@ def said(engine: DenseEngine, word: Sequence[str], count: int, stops: Callable[[
 
 
 def one_by_one(engine: DenseEngine, word: Sequence[str], count: int) -> list[str]:
-    """Decoding without guesses, written out."""
+    """Decoding without speculation."""
     run, tokens = engine.start(), []
     new = list(word)
     try:
@@ -79,7 +79,7 @@ def test_wrong_guesses_do_no_harm(wrong: str) -> None:
 
 
 def pieces_read(engine: DenseEngine, monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """How many tokens are read at a time, from now on."""
+    """Record the number of tokens of each pass from now on."""
     pieces: list[int] = []
     extend = Pass.extend
 
@@ -101,7 +101,7 @@ def test_right_guesses_are_checked_more_and_more_at_a_time(monkeypatch: pytest.M
 
 
 def test_segments_go_on_with_as_many_guesses(monkeypatch: pytest.MonkeyPatch) -> None:
-    model = sm.compile("busy-beaver-5", "chapter-8-summary")
+    model = sm.compile("busy-beaver-5", "turing-average-hard-summary")
     codec, engine = model.codec, DenseEngine(model.weights)
     assert isinstance(codec, SegmentedCodec)
     pieces = pieces_read(engine, monkeypatch)
@@ -114,7 +114,7 @@ def test_segments_go_on_with_as_many_guesses(monkeypatch: pytest.MonkeyPatch) ->
 
 @pytest.mark.usefixtures("always")
 def test_an_error_comes_where_it_comes_without_guesses() -> None:
-    """A format whose bounds give out stops at the same token, with the same message."""
+    """A format whose bounds become too large stops at the same token, with the same message."""
     engine = DenseEngine(sm.compile("busy-beaver-5").weights, "bfloat16")
     expected = one_by_one(engine, ["BOS"], 200)
     assert 3 < len(expected) < 200

@@ -1,4 +1,4 @@
-"""Position features as numbers: the same at once, piece by piece, and one by one."""
+"""Position features as numbers: independent of the blocks in which they are evaluated."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The run that guesses are made with: the numbers of the dense engine in plain floats."""
+"""The draft model: the same numbers as the dense engine in floats without error bounds."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ ANY = (*HARD, softmax(), softmax(Fraction(1, 2)), softmax(NEXT * 3), softmax(500
 
 
 def drawn(seed: int) -> Transformer:
-    """A random decoder; of some, a unit is normalised."""
+    """A random decoder, in some cases with a normalised unit."""
     random = RandomTransformer(seed, CAUSAL, ANY, (1, 1, 2))
     model = replace(random.transformer(), outputs=VOCABULARY, unembedding=random.affine(len(VOCABULARY)))
     if seed % 3:
@@ -45,7 +45,7 @@ def drawn(seed: int) -> Transformer:
 
 
 def streams(model: Transformer, word: list[str], pieces: list[int]) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """What both compute at the last position of each piece."""
+    """The residual streams of both at the last position of each chunk."""
     run, plain = DenseEngine(model, "float64:plain").start(), PlainRun(PlainWeights(model))
     start = 0
     for size in pieces:

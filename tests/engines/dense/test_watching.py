@@ -1,4 +1,4 @@
-"""Who watches a pass: it is shown what is computed, and a position can be computed again without a trace."""
+"""Hooks of a pass: they receive all activations, and recomputing a position leaves the pass unchanged."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from softmachine.engines.numerics import Tensor
 
 
 class Log:
-    """Writes down what it is shown."""
+    """A hook that records its calls."""
 
     def __init__(self) -> None:
         self.told: list[tuple[str, Any]] = []

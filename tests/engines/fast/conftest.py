@@ -1,4 +1,4 @@
-"""Generated code of the tests goes to a folder of their own, which later sessions find again."""
+"""Generated code of the tests goes to a separate cache folder, which later sessions reuse."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from softmachine.engines.fast import store
 
 @pytest.fixture(scope="session", autouse=True)
 def own_cache(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Compiling takes a minute, so that it is worth keeping; what was not made in the last weeks is not kept."""
+    """Compiling takes a minute, so the cache is kept; entries unused for weeks are deleted."""
     kept = getattr(request.config, "cache", None)
     folder = kept.mkdir("softmachine-code") if kept else tmp_path_factory.mktemp("cache")
     for file in folder.rglob("*.*"):
@@ -27,12 +27,12 @@ def own_cache(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathF
 
 @pytest.fixture
 def uncompiled(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The generated code as plain Python: of a short run, compiling it would take nearly all the time."""
+    """The generated code as plain Python: compiling it would dominate a short run."""
     monkeypatch.setattr("softmachine.engines.fast.engine.compiled", store.uncompiled)
     monkeypatch.setattr("softmachine.engines.fast.engine.is_compiled", lambda _: True)
 
 
 @pytest.fixture(autouse=True)
 def no_rehearsal(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Short runs are not left to plain Python, so that it is machine code that is tested."""
+    """Disables the rehearsal in plain Python, so that short runs test machine code."""
     monkeypatch.setattr("softmachine.engines.fast.engine.REHEARSED", 0)

@@ -1,4 +1,4 @@
-"""An index of groups by itself, as tests fill and ask it."""
+"""A stand-alone index of groups for tests."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def kernel_of(module: ModuleType, name: str, *, plain: bool) -> Callable[..., An
 
 @cache
 def _compiled(module: ModuleType, name: str) -> Callable[..., Any]:
-    """A kernel as decoders call it, kept on disk as they are."""
+    """A kernel compiled like those that decoders call, cached on disk."""
     parameters = ", ".join(inspect.signature(getattr(module, name).py_func).parameters)
     text = f"from {module.__name__} import {name}\n\n\ndef advance({parameters}, found):\n"
     inserts = name.startswith("insert")
@@ -65,7 +65,7 @@ class Index:
         )
 
     def insert(self, key: Sequence[int], value: Sequence[int]) -> None:
-        """Add a key and its value, twice, of which the second time counts nothing."""
+        """Insert a key and its value twice; the second call must have no effect."""
         for _ in range(2):
             arguments = (np.array(key), np.array(value), self.count, self.fractions)
             found = self._insert(*self.arrays[:6], *arguments)
@@ -76,7 +76,7 @@ class Index:
         self.count += 1
 
     def search(self, query: Sequence[int], time: int, choice: int) -> tuple[int, bool, list[int]]:
-        """How many values there are, whether something did not fit, and their sum."""
+        """The number of values, whether an overflow occurred, and their sum."""
         out = self.arrays[-1]
         arguments = (np.array(query), time, choice, self.fractional_keys, self.fractions, out)
         count, bad = self._search(*self.arrays[:7], *arguments)

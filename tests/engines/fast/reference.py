@@ -1,4 +1,4 @@
-"""A Turing machine in a few lines of compiled code that says what token every step is: the oracle of long runs."""
+"""A minimal compiled Turing machine that gives the token of every step: the oracle of long runs."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ MOVES = {"L": -1, "S": 0, "R": 1}
 
 @numba.njit  # type: ignore[untyped-decorator]
 def _run(step: Any, write: Any, move: Any, after: Any, state: int, head: int, tape: Any, codes: Any) -> int:
-    """The token of every step; how many there are. It stops where no rule applies or the tape ends."""
+    """Compute the token of every step; returns their number. Stops where no rule applies or the tape ends."""
     for count in range(codes.size):
         token = step[state, tape[head]]
         if token < 0 or head < 1 or head >= tape.size - 1:
@@ -30,7 +30,7 @@ def _run(step: Any, write: Any, move: Any, after: Any, state: int, head: int, ta
 
 
 def expected_codes(model: Model, steps: int, reach: int = 1 << 21) -> NDArray[Any]:
-    """The vocabulary numbers of the actions of a one-tape, two-way machine on the empty input."""
+    """The vocabulary indices of the actions of a one-tape, two-way machine on the empty input."""
     codec = model.codec
     assert isinstance(codec, TuringCodec)
     machine = codec.machine

@@ -1,4 +1,4 @@
-"""Models that answer at once, on the fast engine: where no position needs a later one, they are read as they come."""
+"""Single-pass models on the fast engine, if no position depends on a later one."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ def word_of(length: int) -> str:
     return "".join(random.Random(length).choices("ab", k=length))
 
 
-def test_a_long_input_is_answered_by_the_fast_engine() -> None:
+def test_a_long_input_runs_on_the_fast_engine() -> None:
     model, word = sm.compile("dyck-1-crasp"), "".join(random.Random(3).choices("()", k=LONG))
     run = sm.run(model, word)
     assert run.engine == "fast"
     expected = model.codec.expected(word, 0)
-    assert all(right in (None, said) for said, right in zip(run.tokens, expected, strict=True))
+    assert all(right in (None, output) for output, right in zip(run.tokens, expected, strict=True))
 
 
-def test_where_a_head_would_look_at_key_after_key_the_dense_engine_answers(model: Model) -> None:
-    """It compares them all at once."""
+def test_a_model_whose_heads_scan_keys_runs_on_the_dense_engine(model: Model) -> None:
+    """It compares all keys in one batch."""
     assert sm.run(model, word_of(2500)).engine == "dense"
 
 
@@ -57,7 +57,7 @@ def test_a_short_input_is_answered_once_and_by_the_dense_engine(length: int) -> 
     assert running.engine == "dense"
 
 
-def test_where_numbers_leave_the_range_the_dense_engine_answers(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_model_that_exceeds_the_range_runs_on_the_dense_engine(monkeypatch: pytest.MonkeyPatch) -> None:
     def fails(run: FastPass, limit: int) -> bool:
         raise PrecisionError("too large")
 
@@ -78,15 +78,15 @@ def test_answers_are_audited(model: Model, uncompiled: None) -> None:
 
 def test_answers_are_verified(model: Model, uncompiled: None) -> None:
     run = sm.run(model, "abba", engine="fast", verify=True)
-    assert (run.verified, run.difference) == (4, None), "nothing is said at the start"
+    assert (run.verified, run.difference) == (4, None), "there is no answer at the start"
 
 
 @pytest.mark.parametrize("option", ["checkpoint", "resume"])
 def test_there_is_no_run_to_save(model: Model, option: str, tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="answers at once: there is no run to save"):
+    with pytest.raises(UsageError, match="answers in one pass: there is no run to save"):
         Running(model, "abba", **{option: tmp_path / "run"})  # type: ignore[arg-type]
 
 
-def test_what_looks_ahead_is_left_to_the_dense_engine() -> None:
+def test_bidirectional_models_run_on_the_dense_engine() -> None:
     with pytest.raises(UsageError, match="is an encoder"):
         sm.run("always Q_a", "aa", engine="fast")

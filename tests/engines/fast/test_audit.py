@@ -1,4 +1,4 @@
-"""Audits: which steps are drawn, what is done again in blocks, and every score against plain fractions."""
+"""Audits: which steps are drawn, block-wise recomputation, and every score against plain fractions."""
 
 from __future__ import annotations
 
@@ -35,12 +35,12 @@ def test_steps_are_drawn_from_all_positions_by_a_seed(run: FastPass) -> None:
     whole = audit(run, 10**6, seed=1)
     assert whole.steps == tuple(run.spoken)
     assert (whole.positions, whole.seed, whole.holds) == (len(run.spoken), 1, True)
-    assert f"{len(run.spoken)} of {len(run.spoken)} steps (drawn by seed 1)" in str(whole)
+    assert f"{len(run.spoken)} of {len(run.spoken)} steps (seed 1)" in str(whole)
     assert audit(run, 5, seed=2).steps == audit(run, 5, seed=2).steps != audit(run, 5, seed=3).steps
 
 
-def test_steps_beyond_the_first_blocks_are_done_again(run: FastPass, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Memory does not grow with the run, so nothing of it is left out."""
+def test_steps_beyond_the_first_blocks_are_recomputed(run: FastPass, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Memory does not grow with the run, so no step is left out."""
     whole = audit(run, 10**6)
     monkeypatch.setitem(audit.__globals__, "BLOCK", 7)
     assert audit(run, 10**6) == whole
@@ -53,7 +53,7 @@ def test_steps_beyond_the_first_blocks_are_done_again(run: FastPass, monkeypatch
 def test_audits_in_blocks_agree_on_random_transformers(
     seed: int, tables: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Fractions, ties, leftmost and rightmost choices, biases; as code of its own and as tables."""
+    """Fractions, ties, leftmost and rightmost choices, biases; as generated code and as bytecode."""
     monkeypatch.setitem(audit.__globals__, "BLOCK", 4)
     transformer = RandomTransformer(seed, masks=CAUSAL).transformer()
     transformer = replace(transformer, outputs=("a", "b", "c", "d")[: len(transformer.outputs)])
@@ -70,13 +70,13 @@ def test_audits_in_blocks_agree_on_random_transformers(
 
 
 @pytest.mark.usefixtures("uncompiled")
-@pytest.mark.parametrize("theorem", ["chapter-8", "chapter-8-summary"])
+@pytest.mark.parametrize("theorem", ["turing-average-hard", "turing-average-hard-summary"])
 def test_a_run_that_ended_is_audited_to_its_end(theorem: str) -> None:
     running = Running(sm.compile("busy-beaver-3", theorem=theorem), "", engine="fast")
-    said = list(running)
+    output = list(running)
     found = running.audit(10**6)
     assert isinstance(found, Audit)
-    assert found.steps[-1] - found.steps[0] + 1 == len(found.steps) == found.positions == len(said)
+    assert found.steps[-1] - found.steps[0] + 1 == len(found.steps) == found.positions == len(output)
     assert found.holds
     assert found.seed == 0
 
@@ -89,8 +89,8 @@ def test_an_audit_stays_within_the_limit_of_steps() -> None:
     assert found.positions == len(running.tokens)
 
 
-def test_a_change_of_plan_while_a_run_is_read_again_begins_again(run: FastPass) -> None:
-    """With another plan the code is another, and what was recorded before comes out the same."""
+def test_a_change_of_plan_during_a_replay_restarts_it(run: FastPass) -> None:
+    """Another plan means other code; the numbers recorded before must come out the same."""
     atoms = [number for number, atom in enumerate(run.engine.flow.atoms) if isinstance(atom, Retrieved)][:2]
     whole = read_again(run.engine, run.tokens, 50, atoms, 16)
     before = [part.record.copy() for part in whole if part.record is not None]
@@ -107,7 +107,7 @@ def test_a_change_of_plan_while_a_run_is_read_again_begins_again(run: FastPass) 
 
 
 class Case:
-    """Random columns of which keys and values are made, and a question."""
+    """Random columns for keys and values, and a query."""
 
     def __init__(self, seed: int, size: int = 60) -> None:
         chance = random.Random(seed)
@@ -131,7 +131,7 @@ class Case:
         return [Block(k, self.tokens[k : k + size], self.record[k : k + size], {7: 0}) for k in starts]
 
     def number(self, part: Sum, j: int) -> Fraction:
-        """A sum at a position, by the definition."""
+        """A sum at a position, by definition."""
         known: dict[Name, Fraction] = {
             self.token: self.token.values[self.tokens[j]],
             self.atom: Fraction(*map(int, self.record[j])),
@@ -150,7 +150,7 @@ class Case:
 
 
 @pytest.mark.parametrize("seed", range(300))
-def test_every_score_is_what_fractions_say(seed: int) -> None:
+def test_every_score_agrees_with_fractions(seed: int) -> None:
     """Products beyond 2^53 and 2^62, keys of many denominators, ties within blocks and between them."""
     case = Case(seed)
     for size in (1, 13, 64):

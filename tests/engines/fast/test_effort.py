@@ -1,4 +1,4 @@
-"""What is said of long runs, and what is refused: only what is known to take long."""
+"""Estimates of long runs: what is reported, and what is refused."""
 
 from __future__ import annotations
 
@@ -15,28 +15,28 @@ from softmachine.support.errors import EffortError, PrecisionError
 from softmachine.support.estimates import consent
 
 
-def test_many_steps_are_allowed_and_what_is_known_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
-    said: list[str] = []
+def test_a_high_step_limit_is_allowed_and_its_cost_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
+    messages: list[str] = []
     monkeypatch.setattr("softmachine.engines.fast.run.SOON", 0.0)
-    with consent(yes=False, tell=said.append):
+    with consent(yes=False, tell=messages.append):
         running = Running(sm.compile("busy-beaver-4"), "", engine="fast", max_steps=1_200_000_000_000)
         list(running.pieces())
     assert running.so_far().halted
-    assert "at most 1,073,741,824 positions" in said[0]
-    assert "all 1,200,000,000,000 steps that are allowed take about" in said[1]
-    assert len(said) == 2
+    assert "maximum context of 1,073,741,824 positions" in messages[0]
+    assert "all 1,200,000,000,000 steps allowed take about" in messages[1]
+    assert len(messages) == 2
 
 
-def test_nothing_is_said_of_steps_that_nobody_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    said: list[str] = []
+def test_nothing_is_reported_about_the_default_step_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    messages: list[str] = []
     monkeypatch.setattr("softmachine.engines.fast.run.SOON", 0.0)
     monkeypatch.setattr("softmachine.engines.fast.run.MAX_STEPS", 10**12)
-    with consent(yes=False, tell=said.append):
+    with consent(yes=False, tell=messages.append):
         list(Running(sm.compile("busy-beaver-4"), "", engine="fast").pieces())
-    assert said == []
+    assert messages == []
 
 
-def test_beyond_the_limit_a_run_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_run_beyond_the_limit_reports_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("softmachine.engines.fast.codegen.emitted.Emitted.horizon", 60)
     running = Running(sm.compile("busy-beaver-4"), "", engine="fast", max_steps=10**10)
     with pytest.raises(PrecisionError, match="more than 60 positions"):
@@ -44,12 +44,12 @@ def test_beyond_the_limit_a_run_says_so(monkeypatch: pytest.MonkeyPatch) -> None
     assert len(running.so_far().tokens) == 60
 
 
-@pytest.mark.parametrize("theorem", ["chapter-8", "chapter-8-summary"])
+@pytest.mark.parametrize("theorem", ["turing-average-hard", "turing-average-hard-summary"])
 def test_an_audit_of_too_many_steps_is_refused_at_once(theorem: str) -> None:
     running = Running(sm.compile("busy-beaver-5", theorem=theorem), "", engine="fast", max_steps=3_000_000)
     list(running.pieces())
     began = time.process_time()
-    with pytest.raises(EffortError, match=r"doing [\d,]+ steps again would take about"):
+    with pytest.raises(EffortError, match=r"recomputing [\d,]+ steps would take about"):
         running.audit(10**15)
     assert time.process_time() - began < 1
     assert running.audit(2).holds
@@ -74,9 +74,9 @@ print(peak() - before)
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="memory is measured where Linux tells it")
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="memory is read from /proc")
 @pytest.mark.parametrize(("source", "steps", "most"), [("binary-counter", 10**8, 60), ("1RA1RA", 10**7, 300)])
 def test_long_runs_and_long_tapes_take_little_memory(source: str, steps: int, most: float) -> None:
-    """A byte a token would be 100 MB; eight bytes a number were 1,700 MB for as many cells."""
+    """One byte per token would be 100 MB; eight bytes per number, 1,700 MB for this many cells."""
     command = [sys.executable, "-c", MEASURED, source, str(steps)]
     assert float(subprocess.run(command, capture_output=True, text=True, check=True).stdout) < most

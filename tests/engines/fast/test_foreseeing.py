@@ -1,4 +1,4 @@
-"""The next token, foreseen: whatever is foreseen, what is said is what was decided."""
+"""Branch hint: whatever is predicted, the output is the decided token."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ STEPS = 300
 
 
 def started(source: str, word: str, *, plain: bool) -> tuple[FastPass, list[str | None]]:
-    """A run that is about to begin, and what it should say."""
+    """A fresh run, and its expected output."""
     model = sm.compile(source)
     codec = model.codec
     assert isinstance(codec, DecoderCodec)
@@ -24,28 +24,28 @@ def started(source: str, word: str, *, plain: bool) -> tuple[FastPass, list[str 
 
 
 def foreseen(run: FastPass) -> np.ndarray:
-    """What is foreseen after all numbers that the last tokens make."""
+    """The prediction for every hash of recent tokens."""
     assert isinstance(run.memory, Memory)
     return run.memory.foreseen
 
 
 @pytest.mark.parametrize("plain", [True, False])
 @pytest.mark.parametrize(("source", "word"), [("busy-beaver-5", ""), ("palindrome", "abba"), ("binary-counter", "")])
-def test_wrong_tokens_that_are_foreseen_are_never_said(source: str, word: str, plain: bool) -> None:
+def test_wrong_predictions_never_change_the_output(source: str, word: str, plain: bool) -> None:
     for seed in range(3):
         run, expected = started(source, word, plain=plain)
         drawn = np.random.default_rng(seed)
         tokens, right = drawn.integers(0, len(run.names), PLACES), drawn.integers(0, 1 << BITS, PLACES)
-        for _ in range(STEPS):  # trusted or not, before every token
+        for _ in range(STEPS):  # before every token, at any level of trust
             foreseen(run)[:] = (tokens << BITS) + (SURE if seed == 0 else right)
             if not run.go(run.read + 1):
                 break
-        said = list(run.said_since(STEPS))
-        assert said == expected[: len(said)]
-        assert len(said) >= min(len(expected), STEPS - 10)
+        output = list(run.said_since(STEPS))
+        assert output == expected[: len(output)]
+        assert len(output) >= min(len(expected), STEPS - 10)
 
 
-def test_what_comes_again_and_again_is_foreseen() -> None:
+def test_repeated_tokens_are_predicted() -> None:
     run, expected = started("busy-beaver-5", "", plain=True)
     run.go(STEPS)
     kept = foreseen(run)

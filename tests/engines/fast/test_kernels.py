@@ -1,4 +1,4 @@
-"""The functions that generated code calls, against plain Python; every one also as machine code."""
+"""The kernels that generated code calls, against plain Python; each also as machine code."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def test_products_of_fractions_are_right_or_refused(function: Function) -> None:
 
 
 @pytest.mark.parametrize("function", both(kernels.top_of_parabola))
-def test_the_top_of_a_parabola_is_what_comparing_all_places_finds(function: Function) -> None:
+def test_the_argmax_of_a_parabola_agrees_with_comparing_all_positions(function: Function) -> None:
     for slope in range(-14, 15):
         for curve in range(-4, 5):
             for last in range(-1, 7):
@@ -73,7 +73,7 @@ def test_steep_parabolas_do_not_overflow(function: Function) -> None:
 
 
 @pytest.mark.parametrize("function", both(kernels.neighbours))
-def test_neighbours_are_the_nearest_places_on_both_sides(function: Function) -> None:
+def test_neighbours_are_the_nearest_occupied_entries_on_both_sides(function: Function) -> None:
     rng = random.Random(3)
     for _ in range(500):
         first = rng.randrange(-20, 20)
@@ -96,7 +96,7 @@ def brute_force(keys: list[list[int]], query: list[int], time: int, choice: int)
 
 @pytest.mark.parametrize("seed", range(6))
 @pytest.mark.parametrize("plain", [True, False])
-def test_groups_find_what_comparing_all_keys_finds(seed: int, plain: bool) -> None:
+def test_groups_agree_with_comparing_all_keys(seed: int, plain: bool) -> None:
     rng = random.Random(seed)
     width, spread = rng.randrange(1, 5), rng.choice([1, 2, 6])
     index = Index(width, 2, plain=plain)
@@ -118,7 +118,7 @@ def test_groups_find_what_comparing_all_keys_finds(seed: int, plain: bool) -> No
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_every_key_is_looked_at_where_the_bias_is_any_function(seed: int) -> None:
+def test_arbitrary_biases_use_a_linear_scan(seed: int) -> None:
     rng = random.Random(seed)
     width, count = rng.randrange(4), 30
     keys = np.array([[rng.randrange(-2, 3) for _ in range(width)] for _ in range(count)]).reshape(count, width)
@@ -198,7 +198,7 @@ def test_keys_and_values_that_are_fractions(seed: int) -> None:
             assert (count, Fraction(*found)) == (len(best), sum(values[j] for j in best))
 
 
-def test_sums_that_do_not_fit_are_refused_only_if_they_are_wanted() -> None:
+def test_overflowing_sums_are_refused_only_if_they_are_used() -> None:
     index = Index(1, 1)
     for i in range(30):
         index.insert([i], [3 * 10**18])
@@ -217,7 +217,7 @@ def test_scores_of_groups_that_do_not_fit_are_refused() -> None:
 
 
 @pytest.mark.parametrize("seed", range(12))
-def test_corners_are_best_only_if_no_position_makes_up_for_a_step(seed: int) -> None:
+def test_corners_are_best_only_if_no_position_bonus_outweighs_a_step(seed: int) -> None:
     """Addresses in bits, with positions that count for more or less than a bit."""
     rng = random.Random(seed)
     width, index, seen = 4, Index(4), []

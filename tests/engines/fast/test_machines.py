@@ -1,4 +1,4 @@
-"""Compiled Turing machines on the fast engine say what the reference interpreter says, token for token."""
+"""Compiled Turing machines on the fast engine agree with the reference interpreter, token for token."""
 
 from __future__ import annotations
 
@@ -124,7 +124,7 @@ def test_all_of_busy_beaver_5(soft: bool) -> None:
     assert np.array_equal(np.concatenate([*run.tokens[1:-1].parts()]), wanted)  # type: ignore[attr-defined]
 
 
-def test_a_run_that_turns_out_to_be_long_changes_to_the_fast_engine() -> None:
+def test_a_long_run_switches_to_the_fast_engine() -> None:
     short = sm.run("busy-beaver-4")
     assert (short.engine, short.verdict) == ("dense", "halt")
     long = sm.run("busy-beaver-5", max_steps=5_000)
@@ -144,6 +144,6 @@ def test_a_run_that_ends_exactly_at_the_limit_has_ended() -> None:
     assert sm.run(model, engine="fast", max_steps=106).verdict is None
 
 
-def test_an_encoder_is_not_for_the_fast_engine() -> None:
+def test_encoders_are_not_supported() -> None:
     with pytest.raises(UsageError, match="encoder"):
         sm.run("always Q_a", "aa", engine="fast")

@@ -48,7 +48,7 @@ class Index:
         return dict(zip(self.storage.parts, self.arrays, strict=True))
 
     def insert(self, gates: Sequence[int], integers: Sequence[int], value: Sequence[int]) -> None:
-        """Add a key, twice, of which the second time counts nothing."""
+        """Insert a key twice; the second call must have no effect."""
         for _ in range(2):
             while True:
                 named = self.named
@@ -62,7 +62,7 @@ class Index:
         self.count += 1
 
     def search(self, query: Sequence[int]) -> tuple[int, bool, list[int]]:
-        """How many values are best, whether something did not fit, and their sum."""
+        """The number of best values, whether an overflow occurred, and their sum."""
         named = self.named
         named["query"][:] = query
         count, bad = self._search(*(named[part] for part in SEARCHED), self.fractions, named["out"])
@@ -82,7 +82,7 @@ class Index:
 
 
 def asked(chooser: random.Random, gates: int, integers: int) -> list[int]:
-    """A query: mostly with vertices that are integers; some are between two, or have none at all."""
+    """A query: mostly with integer vertices; some are half-integers, or missing."""
     query = [chooser.randrange(-3, 4) for _ in range(gates)]
     for _ in range(integers):
         curve = chooser.choice([-1, -1, -1, -2, -3, 0, 1])
@@ -93,7 +93,7 @@ def asked(chooser: random.Random, gates: int, integers: int) -> list[int]:
 
 @pytest.mark.parametrize("plain", [True, False])
 @pytest.mark.parametrize(("gates", "integers"), [(1, 1), (0, 1), (3, 1), (2, 2), (1, 3)])
-def test_the_best_keys_are_those_that_comparing_all_finds(plain: bool, gates: int, integers: int) -> None:
+def test_the_best_keys_agree_with_comparing_all(plain: bool, gates: int, integers: int) -> None:
     chooser = random.Random(10 * gates + integers)
     for _ in range(12 if plain else 60):
         index = Index(gates, integers, row=2, plain=plain)
@@ -117,13 +117,13 @@ def test_values_may_be_fractions() -> None:
         assert (count, [Fraction(over, under)]) == index.by_comparing_all(query)
 
 
-def test_a_match_is_found_without_looking_at_other_keys() -> None:
-    """With a sink that is as good as a match, a query costs as much among ten keys as among thousands."""
+def test_a_match_is_found_without_scanning_other_keys() -> None:
+    """With a sink that scores as high as a match, a query costs as much among ten keys as among thousands."""
     index = Index(1, 1)
     index.insert([1], [0], [1])
     for y in range(1, 3000):
         index.insert([0], [y], [0])
-    index.named["chain"][:] = 0  # whoever went through the other keys would not come to an end
+    index.named["chain"][:] = 0  # a scan of the other keys would not terminate
     index.named["chain"][0] = -1
     for x in (1, 77, 2999, 5000):
         expected = (2, [1]) if x < 3000 else (1, [1])
@@ -144,7 +144,7 @@ def test_scores_that_do_not_fit_are_refused(plain: bool) -> None:
 
 
 @pytest.mark.parametrize("damage", ["kinds", "kind_slots", "chain", "newest", "tally", "bounds", "slots"])
-def test_arrays_from_a_file_are_looked_at(damage: str) -> None:
+def test_arrays_from_a_file_are_validated(damage: str) -> None:
     index = Index(1, 1)
     for y in range(9):
         index.insert([y % 3], [y], [1])
@@ -164,7 +164,7 @@ def test_arrays_from_a_file_are_looked_at(damage: str) -> None:
     assert not index.storage.fits(list(named.values()), 9)
 
 
-def test_an_index_serves_another_run() -> None:
+def test_an_index_is_reused_by_another_run() -> None:
     index = Index(1, 1)
     for y in range(30):
         index.insert([y % 4], [y], [1])

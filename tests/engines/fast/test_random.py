@@ -1,4 +1,4 @@
-"""Transformers that no construction made: the fast engine gives what exact arithmetic gives, or says that it cannot."""
+"""Random transformers: the fast engine agrees with exact arithmetic, or declines the model."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from tests.sources.transformers import CAUSAL, RandomTransformer, random_word
 
 
 def outcome(engine: DenseEngine | FastEngine, word: list[str]) -> list[str] | str:
-    """The answers, or the tie that stops them."""
+    """The answers, or the tie that ends them."""
     try:
         return engine.answers([word])[0] if isinstance(engine, DenseEngine) else engine.answers(word)
     except AmbiguousTokenError as tie:
@@ -89,7 +89,7 @@ FEATURES = (
 
 
 def drawn(seed: int, *, integers: bool = False, strange: bool = False) -> Transformer:
-    """A random transformer; a strange one has more position features, and biases that are any function."""
+    """A random transformer; a strange one has more position features, and arbitrary biases."""
     numbers = (1,) if integers else (1, 1, 1, 2, 3)
     if strange:
         made = RandomTransformer(seed, masks=CAUSAL, denominators=numbers, biases=BIASES, features=FEATURES)
@@ -107,7 +107,7 @@ def plans_of(transformer: Transformer) -> tuple[Plan, ...]:
 def compare(
     transformer: Transformer, seed: int, words: int, longest: int, *, plain: bool = True, tables: bool | None = None
 ) -> tuple[int, int]:
-    """How many words were compared, and how many the fast engine could not do."""
+    """The number of words compared, and the number the fast engine declined."""
     try:
         dense, fast = DenseEngine(transformer, "exact"), FastEngine(transformer, plain=plain, tables=tables)
     except Declined:
@@ -167,14 +167,14 @@ def test_10000_random_sequences(part: int) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(6))
 def test_long_sequences_fill_the_groups_of_machine_code(seed: int) -> None:
-    """Sequences with hundreds of different keys; of three transformers that have them, some fit into 64 bits."""
+    """Sequences with hundreds of different keys, on three transformers that have them; some fit into 64 bits."""
     found = (transformer for transformer in map(wide, range(100 * seed, 100 * seed + 100)) if transformer is not None)
     counts = [compare(transformer, 300 + 2 * seed, 2, 400, plain=False) for transformer in islice(found, 3)]
     assert sum(refused for _, refused in counts) < sum(done for done, _ in counts)
 
 
 def wide(seed: int) -> Transformer | None:
-    """A transformer that groups serve; None if the seed gives none."""
+    """A transformer that uses groups; None if the seed gives none."""
     transformer = drawn(seed, integers=True)
     plans = plans_of(transformer)
     return transformer if Groups in map(type, plans) and len(plans) < 4 else None
@@ -186,7 +186,7 @@ def test_an_empty_sequence_has_no_answers() -> None:
 
 
 def test_every_index_survives_a_checkpoint(tmp_path: Path) -> None:
-    """Keys of any bias, tabulated features, groups, running sums: a run goes on as if nothing had happened."""
+    """Arbitrary biases, tabulated features, groups, running sums: a resumed run is identical."""
     done = 0
     for seed in range(60):
         transformer = drawn(seed, integers=True, strange=True)

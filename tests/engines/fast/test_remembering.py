@@ -1,4 +1,4 @@
-"""Answers that are remembered are those of their own key: small integers index a table, others are compared."""
+"""Memoised answers belong to their own key: small integers index a table, others are compared."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from softmachine.engines.fast.engine import FastEngine
 
 
 def lookup(memory: Direct | Hashed, slots: int | None = None) -> object:
-    """The generated lines as a function: the answer, and whether it was remembered."""
+    """The generated lines as a function: the answer, and whether it was stored."""
     names = [f"z{k}" for k in range(memory.count)]
     found = [f"    {line}" for line in memory.find(names)]
     kept = [f"        {line}" for line in memory.keep(names)]
     lines = [
-        f"def ask(memory, answer, token, {', '.join(names)}):",
+        f"def look_up(memory, answer, token, {', '.join(names)}):",
         *found,
         "    known = out >= 0",
         "    if out < 0:",
@@ -28,31 +28,31 @@ def lookup(memory: Direct | Hashed, slots: int | None = None) -> object:
     ]
     space: dict[str, object] = {"np": np}
     exec("\n".join(lines), space)
-    return space["ask"]
+    return space["look_up"]
 
 
 @pytest.mark.parametrize("memory", [Direct(5, 2, 3), Hashed(2), Hashed(9)])
-def test_what_is_remembered_is_what_was_computed(memory: Direct | Hashed) -> None:
-    ask, kept, chooser = lookup(memory), memory.fresh(), random.Random(1)
+def test_memoised_answers_are_the_computed_ones(memory: Direct | Hashed) -> None:
+    look_up, kept, chooser = lookup(memory), memory.fresh(), random.Random(1)
     truth: dict[tuple[int, ...], int] = {}
     remembered = 0
     for _ in range(20_000):
         far = 2**61 if chooser.random() < 0.1 else 3
         key = (chooser.randrange(5), *(chooser.randint(-far, far) for _ in range(memory.count)))
         right = truth.setdefault(key, len(truth))
-        out, known = ask(kept, right, *key)  # type: ignore[operator]
+        out, known = look_up(kept, right, *key)  # type: ignore[operator]
         assert out == right
         remembered += known
     assert remembered > (15_000 if memory.count == 2 else 0)
 
 
-def test_a_slot_belongs_to_the_last_who_took_it() -> None:
-    """More keys than slots, each asked twice in turn: all answers are right, and many slots changed hands."""
+def test_a_slot_holds_the_last_key_stored() -> None:
+    """More keys than slots, each looked up twice in turn: all answers are right, and many slots were replaced."""
     memory = Hashed(1)
-    ask, kept = lookup(memory), memory.fresh()
+    look_up, kept = lookup(memory), memory.fresh()
     for _ in range(2):
         for key in range(2 * SLOTS):
-            assert ask(kept, key % 7, 0, key)[0] == key % 7  # type: ignore[operator]
+            assert look_up(kept, key % 7, 0, key)[0] == key % 7  # type: ignore[operator]
 
 
 def test_tables_are_for_few_small_integers() -> None:
@@ -75,7 +75,7 @@ def test_tables_are_for_few_small_integers() -> None:
     ],
 )
 @pytest.mark.usefixtures("uncompiled")
-def test_machines_of_both_kinds_run_as_their_interpreter_does(source: str, word: str, kind: type) -> None:
+def test_both_memos_give_the_interpreters_tokens(source: str, word: str, kind: type) -> None:
     model = sm.compile(source)
     code = FastEngine(model.weights).code
     assert isinstance(code.tail.memory, kind)  # type: ignore[union-attr]

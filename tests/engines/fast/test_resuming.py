@@ -1,4 +1,4 @@
-"""Long runs that are saved and go on: which file is written, runs that have ended, limits below what was saved."""
+"""Long runs that are saved and resumed: which file is written, ended runs, limits below the saved length."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from softmachine.support.errors import EffortError, PrecisionError, SourceError
 
 pytestmark = pytest.mark.usefixtures("uncompiled")
 STEPS = 107
-"""Of busy beaver 4."""
+"""The steps of busy beaver 4."""
 TO_THE_RIGHT = "1RA1RZ_------"
-"""A machine that writes 1 for ever."""
-THEOREMS = ["chapter-8", "chapter-8-summary"]
+"""A machine that writes 1 forever."""
+THEOREMS = ["turing-average-hard", "turing-average-hard-summary"]
 
 
 @pytest.fixture(scope="module", params=THEOREMS)
@@ -36,7 +36,7 @@ def literal() -> Model:
 
 
 def made(model: Model, path: Path, max_steps: int | None = None) -> Running:
-    """A run of the fast engine that was saved."""
+    """A fast run that was saved."""
     running = Running(model, "", engine="fast", checkpoint=path, max_steps=max_steps)
     for _ in running.pieces():
         pass
@@ -50,7 +50,7 @@ def resumed(model: Model, path: Path, max_steps: int | None = None) -> Running:
     return running
 
 
-def test_a_resumed_run_goes_on_saving_to_the_same_file(model: Model, tmp_path: Path) -> None:
+def test_a_resumed_run_continues_saving_to_the_same_file(model: Model, tmp_path: Path) -> None:
     path = tmp_path / "run"
     made(model, path, max_steps=30)
     resumed(model, path, max_steps=60)
@@ -83,7 +83,7 @@ def test_another_file_can_be_named(model: Model, tmp_path: Path) -> None:
     assert resumed(model, second, max_steps=60).resumed >= 60
 
 
-def test_a_run_that_halted_is_saved_and_answers_at_once(model: Model, tmp_path: Path) -> None:
+def test_a_halted_run_is_saved_and_ends_at_once_when_resumed(model: Model, tmp_path: Path) -> None:
     path = tmp_path / "run"
     first = made(model, path).so_far()
     assert first.halted
@@ -92,11 +92,11 @@ def test_a_run_that_halted_is_saved_and_answers_at_once(model: Model, tmp_path: 
     assert again.so_far().verdict == first.verdict
     assert again.so_far().steps == STEPS
     assert again.resumed == len(first.tokens) - 1  # the last decision is made again
-    assert again.resumed == resumed(model, path).resumed  # as often as one likes
+    assert again.resumed == resumed(model, path).resumed  # repeatedly
 
 
-def test_of_a_forged_end_nothing_is_believed(literal: Model, tmp_path: Path) -> None:
-    """The saved run has no verdict in it: the model says it again, or goes on."""
+def test_a_forged_verdict_is_ignored(literal: Model, tmp_path: Path) -> None:
+    """A checkpoint holds no verdict: the model decides again, or continues."""
     path = tmp_path / "run"
     made(literal, path, max_steps=50)
     with safe_open(str(path), framework="numpy") as file:
@@ -111,9 +111,7 @@ def test_of_a_forged_end_nothing_is_believed(literal: Model, tmp_path: Path) -> 
 
 @pytest.mark.parametrize("ended", [False, True])
 @pytest.mark.parametrize("limit", [0, 1, 40])
-def test_a_limit_below_what_was_saved_gives_the_run_up_to_there(
-    model: Model, tmp_path: Path, ended: bool, limit: int
-) -> None:
+def test_a_limit_below_the_saved_length_cuts_the_run(model: Model, tmp_path: Path, ended: bool, limit: int) -> None:
     path = tmp_path / "run"
     made(model, path, max_steps=1000 if ended else 80)
     before = path.read_bytes()
@@ -125,7 +123,7 @@ def test_a_limit_below_what_was_saved_gives_the_run_up_to_there(
     assert found.segments == fresh.segments
     assert "tokens/s" not in found.summary()
     assert found.tokens_per_second == 0
-    assert path.read_bytes() == before  # nothing of the longer run is lost
+    assert path.read_bytes() == before  # the longer run is kept
 
 
 def test_speed_is_that_of_the_tokens_that_were_computed(model: Model, tmp_path: Path) -> None:
@@ -137,9 +135,7 @@ def test_speed_is_that_of_the_tokens_that_were_computed(model: Model, tmp_path: 
     assert f"{found.resumed} of them from the saved run" in found.summary()
 
 
-def test_a_run_may_make_as_many_steps_as_it_might_before(
-    model: Model, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_resumed_run_keeps_its_step_limit(model: Model, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("softmachine.engines.fast.run.MAX_STEPS", 50)
     made(model, tmp_path / "run", max_steps=200)
     assert resumed(model, tmp_path / "run").so_far().halted
@@ -148,7 +144,7 @@ def test_a_run_may_make_as_many_steps_as_it_might_before(
 
 
 @pytest.mark.parametrize("steps", ["", "-5", "1e9", "²", "9" * 10_000])
-def test_a_number_of_steps_that_is_none_is_not_used(literal: Model, tmp_path: Path, steps: str) -> None:
+def test_a_malformed_step_limit_is_ignored(literal: Model, tmp_path: Path, steps: str) -> None:
     path = tmp_path / "run"
     made(literal, path, max_steps=20)
     with safe_open(str(path), framework="numpy") as file:
@@ -157,7 +153,7 @@ def test_a_number_of_steps_that_is_none_is_not_used(literal: Model, tmp_path: Pa
     assert resumed(literal, path).so_far().halted
 
 
-def test_what_cannot_be_resumed_is_not_overwritten(literal: Model, tmp_path: Path) -> None:
+def test_a_file_that_cannot_be_resumed_is_not_overwritten(literal: Model, tmp_path: Path) -> None:
     path = tmp_path / "thesis.tex"
     path.write_text("years of work")
     with pytest.raises(SourceError, match="cannot be read"):
@@ -171,11 +167,11 @@ def test_what_cannot_be_resumed_is_not_overwritten(literal: Model, tmp_path: Pat
 
 
 LIMIT = 6
-"""Which argument of the generated code says how far to go."""
+"""The index of the argument of the generated code that is the position limit."""
 
 
 class Interrupting:
-    """The code of a model, and Ctrl-C as soon as it returns: Python hears of it before anything else happens."""
+    """The code of a model, with Ctrl-C as soon as it returns, before anything else happens in Python."""
 
     def __init__(self, run: FastPass) -> None:
         self.advance = run.engine.advance
@@ -187,8 +183,8 @@ class Interrupting:
 
 
 @pytest.mark.parametrize(("source", "calls"), [("busy-beaver-4", 1), (TO_THE_RIGHT, 1), (TO_THE_RIGHT, 3)])
-def test_a_run_that_is_interrupted_when_code_returns_goes_on(source: str, calls: int, tmp_path: Path) -> None:
-    """At its end, or because there is no room: the saved run is one that can go on."""
+def test_a_run_interrupted_when_code_returns_can_be_resumed(source: str, calls: int, tmp_path: Path) -> None:
+    """At its end, or because an array is full: the checkpoint can be resumed."""
     model = sm.compile(source)
     running = Running(model, "", engine="fast", checkpoint=tmp_path / "run", max_steps=1000)
     assert isinstance(running._now, FastRun)
@@ -212,38 +208,40 @@ def test_what_is_written_is_a_safetensors_file(model: Model, tmp_path: Path) -> 
     assert all(array.dtype in (np.uint8, np.int8, np.int16, np.int32, np.int64) for array in arrays.values())
 
 
-def test_for_want_of_memory_a_run_stops_and_is_saved(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    free, what = 5000, "what its heads look at"
+def test_a_run_without_memory_stops_and_is_saved(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    free, what = 5000, "the state of its heads"
     model = sm.compile(TO_THE_RIGHT)
     with monkeypatch.context() as patch:
         patch.setattr("softmachine.engines.fast.growth.WORTH_ASKING", 0)
         patch.setattr("softmachine.engines.fast.growth.free_memory", lambda: free)
         running = Running(model, "", engine="fast", checkpoint=tmp_path / "run", max_steps=3000)
-        with pytest.raises(EffortError, match=rf"after \d+ tokens?: {what} would take .* and {free / 1000} kB is free"):
+        with pytest.raises(
+            EffortError, match=rf"after \d+ tokens?: {what} would take .* but only {free / 1000} kB is free"
+        ):
             list(running)
     again = resumed(model, tmp_path / "run", max_steps=3000)
     assert again.resumed == len(running.tokens)
     assert again.so_far().output == "1" * 3000
 
 
-def test_for_want_of_memory_a_checkpoint_is_not_read(
+def test_a_checkpoint_is_not_read_without_memory(
     literal: Model, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     made(literal, tmp_path / "run", max_steps=40)
     monkeypatch.setattr("softmachine.engines.fast.growth.WORTH_ASKING", 0)
     monkeypatch.setattr("softmachine.engines.fast.growth.free_memory", lambda: 500)
-    with pytest.raises(EffortError, match=r"run cannot be read: what it holds would take .*, and 500 B is free"):
+    with pytest.raises(EffortError, match=r"run cannot be read: its arrays would take .*, but only 500 B is free"):
         Running(literal, "", resume=tmp_path / "run")
 
 
 def test_beyond_the_longest_context_a_run_stops_and_is_saved(
     literal: Model, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Not even `auto` lets the dense engine read a thousand million tokens again."""
+    """Even `auto` does not let the dense engine read a billion tokens again."""
     monkeypatch.setattr("softmachine.engines.fast.codegen.emitted.Emitted.horizon", 50)
     monkeypatch.setattr("softmachine.engines.run.MOST_TAKEN_BACK", 20)
     monkeypatch.setattr("softmachine.engines.run.SHORT", 0)
-    with pytest.raises(PrecisionError, match="a context of more than 50 positions leaves the range") as caught:
+    with pytest.raises(PrecisionError, match="a context of more than 50 positions exceeds the range") as caught:
         list(Running(literal, ""))
     assert "summaries" in str(caught.value.hint)
     running = Running(literal, "", checkpoint=tmp_path / "run")
@@ -254,7 +252,7 @@ def test_beyond_the_longest_context_a_run_stops_and_is_saved(
     assert resumed(literal, tmp_path / "run").so_far().halted
 
 
-def test_no_memory_to_save_is_no_end_of_the_run(
+def test_a_run_continues_without_memory_to_save(
     literal: Model, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def full(*_: object) -> bool:

@@ -1,4 +1,4 @@
-"""Runs that go on from summaries, on the fast engine: the same tokens, the same contexts, little memory."""
+"""Runs that continue from summaries, on the fast engine: the same tokens, the same contexts, little memory."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from softmachine.theorems.codec import SegmentedCodec
 
 @pytest.fixture(scope="module")
 def model() -> Model:
-    return sm.compile("busy-beaver-5", theorem="chapter-8-summary")
+    return sm.compile("busy-beaver-5", theorem="turing-average-hard-summary")
 
 
 @pytest.fixture(scope="module")
 def ternary() -> Model:
-    return sm.compile("binary-counter", theorem="ternary-summary", length=128)
+    return sm.compile("binary-counter", theorem="turing-ternary-summary", length=128)
 
 
 def as_expected(model: Model, word: str, steps: int) -> bool:
@@ -33,7 +33,9 @@ def as_expected(model: Model, word: str, steps: int) -> bool:
     codec = model.codec
     assert isinstance(codec, SegmentedCodec)
     run = sm.run(model, word, engine="fast", max_steps=steps)
-    contexts = tuple(len(prompt.tokens) + len(said) for prompt, said in codec.expected_segments(word, steps) if said)
+    contexts = tuple(
+        len(prompt.tokens) + len(output) for prompt, output in codec.expected_segments(word, steps) if output
+    )
     assert all(found == right for found, right in zip_longest(run.tokens, codec.expected(word, steps)))
     return run.segments == contexts
 
@@ -50,7 +52,7 @@ def test_chapter_8_with_summaries_as_machine_code(model: Model) -> None:
 
 @pytest.mark.parametrize(("name", "word"), [("increment", "1011"), ("palindrome", "abba"), ("palindrome", "ab")])
 def test_machines_with_summaries(name: str, word: str) -> None:
-    model = sm.compile(name, theorem="chapter-8-summary")
+    model = sm.compile(name, theorem="turing-average-hard-summary")
     codec = model.codec
     assert isinstance(codec, SegmentedCodec)
     engine = FastEngine(model.weights, plain=True)
@@ -73,7 +75,7 @@ def test_fast_and_dense_runs_are_the_same(ternary: Model) -> None:
 
 
 @pytest.mark.usefixtures("uncompiled")
-def test_a_run_in_segments_changes_to_the_fast_engine(model: Model, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_run_in_segments_switches_to_the_fast_engine(model: Model, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("softmachine.engines.run.SHORT", 50)
     run = sm.run(model, "", max_steps=400)
     assert run.engine == "fast"
@@ -82,13 +84,13 @@ def test_a_run_in_segments_changes_to_the_fast_engine(model: Model, monkeypatch:
 
 
 def test_too_short_a_length_is_named() -> None:
-    model = sm.compile("busy-beaver-4", theorem="ternary-summary", length=64)
+    model = sm.compile("busy-beaver-4", theorem="turing-ternary-summary", length=64)
     for engine in ("fast", "dense"):
         with pytest.raises(UsageError, match="64 positions"):
             sm.run(model, "", engine=engine)
 
 
-def test_a_run_in_segments_goes_on_from_its_checkpoint(model: Model, tmp_path: Path) -> None:
+def test_a_run_in_segments_resumes_from_its_checkpoint(model: Model, tmp_path: Path) -> None:
     file = tmp_path / "run"
     first = Running(model, "", engine="fast", max_steps=700, checkpoint=file)
     list(first)
@@ -110,21 +112,21 @@ def test_a_run_in_segments_goes_on_from_its_checkpoint(model: Model, tmp_path: P
 
 @pytest.mark.parametrize("which", ["model", "ternary"])
 def test_audits_of_segments_pass_and_find_a_wrong_token(which: str, request: pytest.FixtureRequest) -> None:
-    if which == "model":  # what an audit writes down is other code
+    if which == "model":  # the replay of an audit uses other code
         request.getfixturevalue("uncompiled")
     running = Running(request.getfixturevalue(which), "", engine="fast", max_steps=60 if which == "model" else 25)
-    said = list(running)
+    output = list(running)
     assert running.audit(12, seed=1).holds
     assert isinstance(running._now, FastRun)
     run = running._now.run
     assert isinstance(run, SegmentedPass)
     codes = run.said[:].codes.copy()
-    steps = [k for k, token in enumerate(said) if run.codec.is_step(token)]
+    steps = [k for k, token in enumerate(output) if run.codec.is_step(token)]
     codes[steps[5]] = next(codes[k] for k in steps if codes[k] != codes[steps[5]])
     run.said = Packed(run.said.names)
     run.said.extend(codes)
-    found = running.audit(len(said), seed=2)
-    assert len(found.steps) == len(said)
+    found = running.audit(len(output), seed=2)
+    assert len(found.steps) == len(output)
     assert isinstance(found, Audit)
     assert found.differences
 
@@ -141,8 +143,8 @@ def test_auto_leaves_long_inputs_to_the_fast_engine(monkeypatch: pytest.MonkeyPa
 
 
 @pytest.mark.usefixtures("uncompiled")
-def test_auto_goes_back_to_the_dense_engine(monkeypatch: pytest.MonkeyPatch) -> None:
-    """When a number leaves the range of the fast engine, the run goes on and says so."""
+def test_auto_falls_back_to_the_dense_engine(monkeypatch: pytest.MonkeyPatch) -> None:
+    """When a number exceeds the range of the fast engine, the run continues and reports it."""
     model = sm.compile("busy-beaver-4")
     monkeypatch.setattr("softmachine.engines.run.SHORT", 20)
     right = sm.run(model, "", engine="dense")
@@ -163,7 +165,7 @@ def test_auto_goes_back_to_the_dense_engine(monkeypatch: pytest.MonkeyPatch) -> 
 
 
 @pytest.mark.usefixtures("uncompiled")
-def test_auto_goes_back_in_segments_too(model: Model, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_auto_falls_back_in_segments_too(model: Model, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("softmachine.engines.run.SHORT", 20)
     go, calls = FastPass.go, []
 
@@ -193,5 +195,5 @@ def test_all_of_busy_beaver_5_in_segments(model: Model) -> None:
 
 @pytest.mark.slow
 def test_a_hundred_thousand_ternary_steps_in_segments() -> None:
-    model = sm.compile("binary-counter", theorem="ternary-summary", length=4096)
+    model = sm.compile("binary-counter", theorem="turing-ternary-summary", length=4096)
     assert as_expected(model, "", 100_000)

@@ -1,4 +1,4 @@
-"""Means over keys that match in integers: the plan is the one made for them, and every token is the dense engine's."""
+"""Means over keys that match in integers: the matching index is planned, and every token is the dense engine's."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ from softmachine.transformer.weights import Transformer
 from tests.sources.selectors import SINK, Number, Selectors, random_number
 
 LARGEST = 9
-"""Larger numbers are said to be this."""
+"""Larger numbers are reported as this."""
 CAUSAL = Selectors(Mask.CAUSAL)
 
 
 def weights_of(number: Number, selectors: Selectors = CAUSAL) -> Transformer:
-    return compile_program(selectors.says(number, LARGEST))
+    return compile_program(selectors.output_program(number, LARGEST))
 
 
 def plans_of(engine: FastEngine) -> dict[str, type[Plan]]:
@@ -54,13 +54,13 @@ def test_a_double_histogram_is_served_by_groups_found_by_their_integers() -> Non
 
 
 @pytest.mark.parametrize("seed", range(40))
-def test_random_selectors_say_what_dense_attention_says(seed: int) -> None:
+def test_random_selectors_agree_with_dense_attention(seed: int) -> None:
     agree_by_the_right_plan(seed, 30)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("block", range(20))
-def test_many_random_selectors_say_what_dense_attention_says(block: int) -> None:
+def test_many_random_selectors_agree_with_dense_attention(block: int) -> None:
     for seed in range(100 + 20 * block, 120 + 20 * block):
         agree_by_the_right_plan(seed, 40 + seed % 50)
 
@@ -69,9 +69,9 @@ def agree_by_the_right_plan(seed: int, length: int) -> None:
     selectors, number = random_number(seed, Mask.CAUSAL, 1 + seed % 3)
     transformer, word = weights_of(number, selectors), word_of(seed, length)
     engine = FastEngine(transformer, plain=True)
-    said = engine.answers([SINK, *word])
-    assert said == DenseEngine(transformer, "exact").answers([[SINK, *word]])[0]
-    assert said[1:] == expected(number, word)
+    output = engine.answers([SINK, *word])
+    assert output == DenseEngine(transformer, "exact").answers([[SINK, *word]])[0]
+    assert output[1:] == expected(number, word)
     assert engine.general == frozenset(), seed
     selecting = [kind for name, kind in plans_of(engine).items() if name.startswith(("1/(1+width", "total"))]
     assert selecting
@@ -79,16 +79,16 @@ def agree_by_the_right_plan(seed: int, length: int) -> None:
 
 
 @pytest.mark.parametrize("program", ["pairs", "rank"])
-def test_other_programs_say_what_dense_attention_says(program: str) -> None:
+def test_other_programs_agree_with_dense_attention(program: str) -> None:
     number, word = getattr(CAUSAL, program)(), word_of(3, 60)
     transformer = weights_of(number)
-    said = FastEngine(transformer, plain=True).answers([SINK, *word])
-    assert said == DenseEngine(transformer, "exact").answers([[SINK, *word]])[0]
-    assert said[1:] == expected(number, word)
+    output = FastEngine(transformer, plain=True).answers([SINK, *word])
+    assert output == DenseEngine(transformer, "exact").answers([[SINK, *word]])[0]
+    assert output[1:] == expected(number, word)
 
 
 def counted_so_far(word: Sequence[str]) -> list[int]:
-    """The double histogram of 10⁵ letters takes its definition hours."""
+    """Evaluating the double histogram of 10⁵ letters by definition takes hours."""
     letters: Counter[str] = Counter()
     numbers: Counter[int] = Counter()
     found = []
@@ -107,9 +107,9 @@ def test_100000_letters_as_machine_code(monkeypatch: pytest.MonkeyPatch) -> None
     assert Matched in plans_of(engine).values()
 
 
-def test_a_decoder_of_selectors_writes_what_dense_attention_writes(tmp_path: Path) -> None:
-    """Token by token, also after a checkpoint; and random steps come out the same when every score is computed."""
-    transformer = compile_program(CAUSAL.speaks(CAUSAL.double_histogram()))
+def test_a_decoder_of_selectors_agrees_with_dense_attention(tmp_path: Path) -> None:
+    """Token by token, also after a checkpoint; and recomputing random steps with every score agrees."""
+    transformer = compile_program(CAUSAL.decoder(CAUSAL.double_histogram()))
     runs = [FastEngine(transformer, plain=True).start([SINK, "a", "c"]) for _ in range(3)]
     runs[0].go(400)
     runs[1].go(300)
@@ -117,16 +117,16 @@ def test_a_decoder_of_selectors_writes_what_dense_attention_writes(tmp_path: Pat
     saved_run.load(runs[2], tmp_path / "run")
     assert (runs[2].engine.general, runs[2].engine.uneven) == (frozenset(), runs[0].engine.uneven)
     runs[2].go(400)
-    said = list(runs[0].said_since(1000))
-    assert list(runs[2].said_since(1000)) == said
-    tokens = [SINK, "a", "c", *said]
-    assert DenseEngine(transformer, "float64").answers([tokens[:-1]])[0][2:] == said
-    assert set(said) == {"a", "b", "c"}
+    output = list(runs[0].said_since(1000))
+    assert list(runs[2].said_since(1000)) == output
+    tokens = [SINK, "a", "c", *output]
+    assert DenseEngine(transformer, "float64").answers([tokens[:-1]])[0][2:] == output
+    assert set(output) == {"a", "b", "c"}
     assert audit(runs[0], 10).holds
 
 
-def test_keys_before_a_position_are_served_too() -> None:
-    """With a mask that leaves the position itself out, and values that are fractions."""
+def test_strict_masks_are_supported() -> None:
+    """With a strict mask, and values that are fractions."""
     count = CAUSAL.histogram().signal
     share = attend("share", value=CAUSAL.letter.signal["a"])
     sink = CAUSAL.sink
@@ -141,13 +141,13 @@ def test_keys_before_a_position_are_served_too() -> None:
     assert engine.general == frozenset()
 
 
-def test_what_only_looks_like_a_square_is_found_out() -> None:
-    """The plan assumes that a component of the key is a square; where it is not, a more general one does."""
+def test_a_component_that_is_not_a_square_changes_the_plan() -> None:
+    """The plan assumes that a component of the key is a square; where it is not, a more general plan is used."""
     count = CAUSAL.histogram().signal
     query = stack(2 * count.value, constant(-1), count.square)
     key = stack(count.value, count.square + 3 * CAUSAL.letter.signal["b"], CAUSAL.sink)
     u = attend("odd", query=query, key=key, value=CAUSAL.sink)
-    number = Number(CAUSAL.undo("few", 1 - u, u), lambda word: [])
+    number = Number(CAUSAL.recover_count("few", 1 - u, u), lambda word: [])
     transformer, word = weights_of(number), word_of(9, 60)
     engine = FastEngine(transformer, plain=True)
     assert plans_of(engine)["odd"] is Matched
@@ -156,8 +156,8 @@ def test_what_only_looks_like_a_square_is_found_out() -> None:
     assert engine.general == {"odd"}
 
 
-def test_sums_of_all_positions_that_nobody_wants_may_be_too_large(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A lookup of a count keeps the sum of all positions, in case all keys tie; they never do."""
+def test_unused_sums_of_all_positions_may_overflow(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A lookup of a count keeps the sum of all positions, in case all keys tie, which never happens."""
     monkeypatch.setattr("softmachine.engines.fast.indexes.kernels.LIMIT", 1.0e6)
     selectors = Selectors(Mask.CAUSAL, tuple("abcdefghijklmnop"))
     number, word = selectors.histogram(), random.Random(12).choices(selectors.alphabet, k=1600)
@@ -166,8 +166,8 @@ def test_sums_of_all_positions_that_nobody_wants_may_be_too_large(monkeypatch: p
     assert engine.answers([SINK, *word])[1:] == expected(number, word)
 
 
-def test_what_a_plan_assumes_is_tried_before_it_is_compiled(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Means that are no integers show at once; so one version of the code is compiled, or none for a short word."""
+def test_assumptions_of_a_plan_are_tried_before_compiling(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Means that are not integers show at once; so one version of the code is compiled, or none for a short word."""
     compiled: list[str] = []
 
     def instead(text: str) -> Callable[..., None]:

@@ -1,4 +1,4 @@
-"""Softmax: the fast engine says what dense softmax says, and stops where its proof ends."""
+"""Softmax: the fast engine agrees with dense softmax, and stops where its proof ends."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def with_scale(model: Model, factor: Fraction) -> Model:
     return replace(model, weights=replace(model.weights, blocks=blocks))
 
 
-def test_soft_runs_are_those_of_dense_softmax(soft: Model) -> None:
+def test_soft_runs_agree_with_dense_softmax(soft: Model) -> None:
     run = sm.run(soft, engine="fast")
     assert (run.verdict, run.steps) == ("halt", 107)
     tokens = soft.codec.prompt("").tokens + tuple(run.tokens)
@@ -98,8 +98,8 @@ def test_a_run_stops_where_the_proof_ends() -> None:
 
 
 def test_softmax_over_groups_of_keys_is_proved() -> None:
-    """Summaries have heads whose keys are searched, by queries that are not exact themselves."""
-    model = sm.soften(sm.compile("increment", "chapter-8-summary"), length=60, sharpness=64)[0]
+    """Summaries have heads that search their keys, by queries that are inexact themselves."""
+    model = sm.soften(sm.compile("increment", "turing-average-hard-summary"), length=60, sharpness=64)[0]
     engine = FastEngine(model.weights, plain=True)
     assert engine.code.horizon > 100_000
     codec = model.codec
@@ -107,11 +107,11 @@ def test_softmax_over_groups_of_keys_is_proved() -> None:
     prompt = codec.prompt("11").tokens
     run = engine.start(prompt, codec.stops)
     run.go(len(prompt) + 12)
-    said = list(run.said_since(12))
-    assert len(said) > 5
-    assert said == list(codec.expected("11", 12))[: len(said)]
+    output = list(run.said_since(12))
+    assert len(output) > 5
+    assert output == list(codec.expected("11", 12))[: len(output)]
 
 
-def test_what_is_declined_names_the_head(soft: Model) -> None:
+def test_the_refusal_names_the_head(soft: Model) -> None:
     with pytest.raises(Declined, match=r"head 'recover head position', a softmax: it is not cold enough"):
         FastEngine(with_scale(soft, Fraction(1, 20)).weights)

@@ -1,4 +1,4 @@
-"""Large models as tables: the same numbers, the same tokens."""
+"""Large models as bytecode: the same numbers, the same tokens."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from tests.sources.transformers import CAUSAL, RandomTransformer
 
 @pytest.fixture(scope="module")
 def ternary() -> Model:
-    return sm.compile("binary-counter", theorem="ternary", length=256)
+    return sm.compile("binary-counter", theorem="turing-ternary", length=256)
 
 
 def compared(seed: int, words: int, longest: int) -> int:
-    """How many words of a random transformer were compared with the exact dense engine."""
+    """The number of words of a random transformer that were compared with the exact dense engine."""
     numbers = (1,) if seed % 2 == 0 else (1, 1, 1, 2, 3)
     transformer = RandomTransformer(seed, masks=CAUSAL, denominators=numbers).transformer()
     done, refused = compare(transformer, seed, words, longest, plain=False, tables=True)
@@ -31,25 +31,25 @@ def compared(seed: int, words: int, longest: int) -> int:
 
 
 @pytest.mark.parametrize("seed", range(40))
-def test_random_transformers_as_tables(seed: int) -> None:
+def test_random_transformers_as_bytecode(seed: int) -> None:
     """Fractions, ties, leftmost and rightmost choices, strict masks, biases, all position features."""
     assert compared(seed, 4, 20) > 0
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("part", range(20))
-def test_10000_random_sequences_as_tables(part: int) -> None:
-    """Words whose numbers do not fit into 64 bits are refused; they are few."""
+def test_10000_random_sequences_as_bytecode(part: int) -> None:
+    """Words whose numbers overflow 64 bits are refused; they are few."""
     assert sum(compared(seed, 10, 30) for seed in range(5000 + 50 * part, 5050 + 50 * part)) > 450
 
 
-def test_large_models_are_tables_and_small_ones_code(ternary: Model) -> None:
+def test_large_models_are_interpreted_and_small_ones_compiled(ternary: Model) -> None:
     assert is_large(ternary.weights)
     assert isinstance(FastEngine(ternary.weights).code, Interpreted)
     assert not isinstance(FastEngine(sm.compile("busy-beaver-5").weights).code, Interpreted)
 
 
-def test_a_ternary_machine_says_what_the_interpreter_says(ternary: Model) -> None:
+def test_a_ternary_machine_agrees_with_the_interpreter(ternary: Model) -> None:
     codec = ternary.codec
     assert isinstance(codec, TernaryCodec)
     run = FastEngine(ternary.weights).start(codec.prompt("").tokens, codec.stops)
@@ -58,12 +58,12 @@ def test_a_ternary_machine_says_what_the_interpreter_says(ternary: Model) -> Non
 
 
 @pytest.mark.parametrize(("name", "word"), [("increment", "1011"), ("palindrome", "ab")])
-def test_small_machines_decode_as_tables(name: str, word: str) -> None:
-    model = sm.compile(name, theorem="ternary", length=64)
+def test_small_machines_run_as_bytecode(name: str, word: str) -> None:
+    model = sm.compile(name, theorem="turing-ternary", length=64)
     assert sm.run(model, word, engine="fast").tokens == sm.run(model, word, engine="dense").tokens
 
 
-def test_chapter_8_as_tables_says_the_same() -> None:
+def test_chapter_8_as_bytecode_gives_the_same_tokens() -> None:
     """Numbers that are not small integers: shares h/(i+1), squares."""
     model = sm.compile("busy-beaver-4")
     codec = model.codec
@@ -72,20 +72,20 @@ def test_chapter_8_as_tables_says_the_same() -> None:
     assert list(run.said_since(98)) == list(codec.expected("", 1000))[:98]
 
 
-def test_tables_explain_themselves(ternary: Model) -> None:
+def test_bytecode_has_an_explanation(ternary: Model) -> None:
     code = FastEngine(ternary.weights).code
     assert [row[1] for row in code.explanation()] == [head.name for head in ternary.weights.heads]
     assert any("interpreted" in line for line in code.summary())
 
 
-def test_a_warm_softmax_is_declined_by_tables(ternary: Model) -> None:
-    soft = sm.soften(sm.compile("increment", theorem="ternary", length=64), length=20)[0]
+def test_a_warm_softmax_is_declined_as_bytecode(ternary: Model) -> None:
+    soft = sm.soften(sm.compile("increment", theorem="turing-ternary", length=64), length=20)[0]
     with pytest.raises(Declined, match="softmax"):
         FastEngine(soft.weights, tables=True)
     del ternary
 
 
-def test_audits_of_tables_pass_and_find_a_wrong_token(ternary: Model) -> None:
+def test_audits_of_bytecode_pass_and_find_a_wrong_token(ternary: Model) -> None:
     codec = ternary.codec
     from softmachine.engines.fast import audit
 
@@ -96,7 +96,7 @@ def test_audits_of_tables_pass_and_find_a_wrong_token(ternary: Model) -> None:
     assert 29 in {difference.position for difference in audit(run, 39, seed=2).differences}
 
 
-def test_a_run_of_tables_goes_on_from_its_checkpoint(ternary: Model, tmp_path: Path) -> None:
+def test_a_bytecode_run_resumes_from_its_checkpoint(ternary: Model, tmp_path: Path) -> None:
     whole = sm.run(ternary, "", engine="fast", max_steps=60)
     first = Running(ternary, "", engine="fast", max_steps=30, checkpoint=tmp_path / "run")
     list(first)

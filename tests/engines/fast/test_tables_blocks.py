@@ -1,4 +1,4 @@
-"""What large models remember: words are numbers, answers are what is computed, the best key is the best of all."""
+"""Memoised blocks of large models: packed trits are numbers, answers are the computed ones, the argmax is exact."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ LANES = st.lists(st.sampled_from([-1, 0, 1]), min_size=words.LANES, max_size=wor
 
 @pytest.fixture(scope="module")
 def ternary() -> Model:
-    return sm.compile("binary-counter", theorem="ternary", length=256)
+    return sm.compile("binary-counter", theorem="turing-ternary", length=256)
 
 
 def started(model: Model) -> tuple[FastPass, TableMemory]:
@@ -41,7 +41,7 @@ def packed(numbers: list[int]) -> int:
 
 
 @given(LANES, LANES)
-def test_words_are_numbers(one: list[int], two: list[int]) -> None:
+def test_words_represent_numbers(one: list[int], two: list[int]) -> None:
     word = packed(one)
     assert [words.lane(word, 2 * k) for k in range(words.LANES)] == one
     assert words.kind_of(word) == packed([abs(number) for number in one])
@@ -51,10 +51,10 @@ def test_words_are_numbers(one: list[int], two: list[int]) -> None:
     assert instructions.how_many(both) - 2 * unlike == sum(a * b for a, b in zip(one, two, strict=True))
 
 
-def test_remembered_answers_are_what_would_be_computed(ternary: Model) -> None:
+def test_memoised_blocks_agree_with_computed_ones(ternary: Model) -> None:
     (remembering, _), (computing, kept) = started(ternary), started(ternary)
     computing.memory = TableMemory(kept.code, everything=True)
-    for count in range(remembering.given, 100):  # before, nothing is said, and only what is needed later is computed
+    for count in range(remembering.given, 100):  # prompt positions have no output
         remembering.go(count)
         computing.go(count)
         quick, slow = remembering.memory, computing.memory
@@ -65,9 +65,7 @@ def test_remembered_answers_are_what_would_be_computed(ternary: Model) -> None:
         assert not any(slow.heap[slow.layout.code[table + of.STATE] + of.USED] for table in slow.layout.tables)
 
 
-def test_rows_that_keep_their_sums_make_what_rows_make_that_do_not(
-    ternary: Model, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_incremental_rows_agree_with_full_evaluation(ternary: Model, monkeypatch: pytest.MonkeyPatch) -> None:
     keeping, kept = started(ternary)
     assert all(kept.layout.code[record + of.KEEPS] for record in kept.layout.blocks_at)
     monkeypatch.setattr(Layout, "_is_narrow", lambda *_: False)
@@ -82,7 +80,7 @@ def test_rows_that_keep_their_sums_make_what_rows_make_that_do_not(
         assert np.array_equal(one.heap[: one.layout.numbers], other.heap[: other.layout.numbers]), count
 
 
-def test_what_a_context_takes_is_there_before_it_begins(ternary: Model) -> None:
+def test_memory_of_a_context_is_committed_before_it_begins(ternary: Model) -> None:
     run, kept = started(ternary)
     run.reserve(4096)
     heap = kept.heap
@@ -91,16 +89,14 @@ def test_what_a_context_takes_is_there_before_it_begins(ternary: Model) -> None:
     assert heap.size > 2 * kept.layout.heap
 
 
-def test_blocks_that_are_the_same_function_have_one_table(ternary: Model) -> None:
+def test_blocks_that_are_the_same_function_share_one_table(ternary: Model) -> None:
     code = FastEngine(ternary.weights).code
     assert isinstance(code, Interpreted)
     tables = [code.layout.code[record + of.TABLE] for record in code.layout.blocks_at]
     assert len(set(tables)) == len(code.layout.tables) < len(tables)
 
 
-def test_a_table_that_is_full_forgets_and_the_tokens_are_the_same(
-    ternary: Model, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_full_memo_table_is_cleared_without_changing_tokens(ternary: Model, monkeypatch: pytest.MonkeyPatch) -> None:
     expected = list(ternary.codec.expected("", 200))[:200]
     monkeypatch.setattr(layout, "MOST_ANSWERS", 32)
     run, _ = started(ternary)
@@ -112,7 +108,7 @@ def test_a_table_that_is_full_forgets_and_the_tokens_are_the_same(
     assert list(run.said_since(200)) == expected
 
 
-def test_the_best_key_is_the_best_of_all(ternary: Model) -> None:
+def test_the_best_key_agrees_with_comparing_all(ternary: Model) -> None:
     """Kinds and new keys against every score of every group, computed in fractions."""
     run, _ = started(ternary)
     decided = 0
@@ -131,17 +127,17 @@ def test_the_best_key_is_the_best_of_all(ternary: Model) -> None:
     assert decided > 300
 
 
-def test_a_run_in_the_memory_of_another_says_the_same(ternary: Model) -> None:
+def test_a_run_in_reused_memory_gives_the_same_tokens(ternary: Model) -> None:
     run, _ = started(ternary)
     run.go(200)
-    said = list(run.said_since(190))
+    output = list(run.said_since(190))
     codes = np.array([run.tokens[k] for k in range(run.prompt)])
     run.again(codes)
     run.go(200)
-    assert list(run.said_since(190)) == said
+    assert list(run.said_since(190)) == output
 
 
-def test_where_nothing_is_said_only_what_later_positions_need_is_done(ternary: Model) -> None:
+def test_prompt_positions_compute_only_what_later_ones_need(ternary: Model) -> None:
     code = FastEngine(ternary.weights).code
     assert isinstance(code, Interpreted)
     order = order_of(code.program, code.blocks)

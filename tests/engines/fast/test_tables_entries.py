@@ -1,4 +1,4 @@
-"""Entries that are found by words, and numbers that are gathered from many words: what was put in is what comes out."""
+"""Hash tables on the heap and gathered words: what was inserted is found."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ FIRST_FREE = KEY + 2
 
 
 def store(most: int = 1 << 62, size: int = 4_000_000) -> tuple[Integers, Integers]:
-    """A store of entries with keys of two words, and a heap that it grows in."""
+    """A store of entries with keys of two words, and its heap."""
     code = np.zeros(of.HEADER + 5, dtype=np.int64)
     code[of.FREE] = FREE
     code[STORE:] = STATE, 2, 1, 1, most
@@ -41,7 +41,7 @@ def inserted(key: tuple[int, int], code: Integers, heap: Integers) -> int:
 
 @pytest.mark.parametrize("count", [1, entries.START, entries.START + 1, 4_000, 40_000])
 def test_entries_are_found_by_their_keys_however_many_there_are(count: int) -> None:
-    """Up to 16,384 of them four slots of the hash table are a word, then two."""
+    """Up to 16,384 entries the hash table has four slots per word, then two."""
     code, heap = store()
     keys = [(k * k - 7 * k, -k) for k in range(count)]
     assert [inserted(key, code, heap) for key in keys] == list(range(count))
@@ -51,7 +51,7 @@ def test_entries_are_found_by_their_keys_however_many_there_are(count: int) -> N
     assert heap[STATE + of.FOLD] == (2 if heap[STATE + of.CAPACITY] <= entries.MOST_IN_FOUR else 1)
 
 
-def test_a_guess_is_believed_only_if_its_key_is_the_right_one() -> None:
+def test_a_guess_is_used_only_if_its_key_matches() -> None:
     code, heap = store()
     for k in range(40):
         inserted((k, 1), code, heap)
@@ -60,7 +60,7 @@ def test_a_guess_is_believed_only_if_its_key_is_the_right_one() -> None:
     ]
 
 
-def test_a_store_that_may_not_grow_forgets_all_and_goes_on() -> None:
+def test_a_store_of_maximum_size_is_cleared_when_full() -> None:
     code, heap = store(most=64)
     for k in range(64):
         inserted((k, 0), code, heap)
@@ -69,7 +69,7 @@ def test_a_store_that_may_not_grow_forgets_all_and_goes_on() -> None:
     assert found((63, 0), 63, code, heap) < 0
 
 
-def test_a_heap_that_is_too_small_is_left_as_it_was() -> None:
+def test_a_heap_that_is_too_small_is_unchanged() -> None:
     code, heap = store(size=FIRST_FREE + 5 * entries.START)
     for k in range(entries.START):
         inserted((k, 0), code, heap)
@@ -87,7 +87,7 @@ SPOTS = st.lists(
 
 
 @given(SPOTS, st.integers(0, 3), st.data())
-def test_gathered_numbers_are_those_that_were_read(narrow: list[Spot], wide: int, data: st.DataObject) -> None:
+def test_gathered_numbers_agree_with_their_sources(narrow: list[Spot], wide: int, data: st.DataObject) -> None:
     spots = dict(enumerate([*narrow, *((6 + 2 * k, words.WIDE) for k in range(wide))]))
     own, width = gathered(spots, spots)
     assert len(set(own.values())) == len(spots)
@@ -115,7 +115,7 @@ def compiled(bits: int, count: int) -> tuple[int, int, int]:
 
 
 @given(st.integers(0, (1 << 62) - 1), st.integers(0, 63), st.integers(0, 61))
-def test_instructions_do_what_the_functions_do(bits: int, count: int, first: int) -> None:
+def test_intrinsics_agree_with_the_python_functions(bits: int, count: int, first: int) -> None:
     high = bits >> first << first | 1 << first
     assert instructions.how_many(bits) == bits.bit_count()
     assert instructions.first_bit(high) == first
@@ -123,5 +123,5 @@ def test_instructions_do_what_the_functions_do(bits: int, count: int, first: int
     assert compiled(bits, count) == (bits.bit_count(), 0, instructions.rotated(bits, count))
 
 
-def test_numbers_move_to_the_left_and_come_in_on_the_right() -> None:
+def test_rotation_wraps_around() -> None:
     assert [instructions.rotated(bits, 2) for bits in (3, 1 << 61, -1, 1 << 62)] == [12, -(1 << 63), -1, 1]

@@ -1,4 +1,4 @@
-"""Tokens of long runs: a window and packed ones are one sequence, whatever is asked of them and when."""
+"""Tokens of long runs: window and compressed tokens form one sequence, in any order of access."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def test_tokens_are_a_sequence_however_they_are_read_and_written(seed: int) -> N
         assert np.array_equal(others[found], others[right])
 
 
-def test_a_page_of_one_kind_takes_a_number_and_one_of_several_kinds_its_tokens() -> None:
+def test_a_page_of_one_class_is_one_number_and_others_keep_their_tokens() -> None:
     older = Older(np.array([0, 0, 2], dtype=np.int32), np.dtype(np.uint8))
     codes = np.array([0, 1] * PAGE + [1, 2] * (PAGE // 2) + [2] * 10, dtype=np.uint8)
     for start in range(0, len(codes), 1000):
@@ -102,7 +102,7 @@ def test_runs_with_small_windows_are_the_interpreters(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("narrow")
-def test_heads_that_look_at_the_input_find_it_when_it_is_packed() -> None:
+def test_heads_find_the_input_after_it_is_compressed() -> None:
     word = "".join(random.Random(1).choice("01") for _ in range(4 * PAGE)) + "1111"
     run = sm.run(sm.compile("increment"), word, engine="fast", verify=True)
     assert int(run.output, 2) == int(word, 2) + 1
@@ -110,19 +110,19 @@ def test_heads_that_look_at_the_input_find_it_when_it_is_packed() -> None:
 
 
 @pytest.mark.usefixtures("narrow")
-def test_a_plan_that_fails_late_starts_again_from_packed_tokens() -> None:
+def test_a_plan_that_fails_late_restarts_from_compressed_tokens() -> None:
     model = sm.compile("busy-beaver-5")
     running = Running(model, "", engine="fast", max_steps=30_000)
     assert isinstance(running._now, FastRun)
     run = running._now.run
     run.advance(20_000)
     run.engine.assume_less(frozenset({"last write"}), frozenset())
-    run._start_again()  # type: ignore[union-attr]
+    run._restart_with_new_plans()  # type: ignore[union-attr]
     list(running.pieces())
     assert running.so_far().steps == 30_000  # which compares every token
 
 
-def test_what_packed_tokens_are_loaded_from_is_checked() -> None:
+def test_loaded_compressed_tokens_are_validated() -> None:
     from softmachine.support.token_array import BLOCK, Packed
 
     packed: Packed[str] = Packed(NAMES)

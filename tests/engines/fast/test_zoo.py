@@ -1,4 +1,4 @@
-"""Every decoder that the zoo has, by every construction: the fast engine says what the dense one says, or why not."""
+"""Every decoder of the zoo, by every construction: the fast engine agrees with the dense one, or gives the reason."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from softmachine.theorems import all_theorems
 from softmachine.theorems.codec import DecoderCodec, SegmentedCodec
 
 LENGTH = 64
-"""What the constructions of a length are made for."""
+"""The length for which constructions that depend on one are built."""
 MOST_TOKENS = 40
 REASONS = ("softmax", "position feature", "bias")
-"""What the fast engine may decline a model for."""
+"""The permitted reasons for declining a model."""
 
 
 def decoder(entry: zoo.Entry, construction: str) -> Model | None:
-    """A source by a construction; None if it is not for that, or the model is no decoder."""
+    """A source by a construction; None if the construction does not apply, or the model is not a decoder."""
     for length in (None, LENGTH):
         try:
             model = sm.compile(entry.load(), theorem=construction, length=length)
@@ -32,18 +32,18 @@ def decoder(entry: zoo.Entry, construction: str) -> Model | None:
     return None
 
 
-def said_by_dense(model: Model, word: str) -> list[str]:
+def run_dense(model: Model, word: str) -> list[str]:
     """The first tokens of a run on the dense engine."""
-    running, said = Running(model, word, engine="dense", max_steps=MOST_TOKENS), []
+    running, output = Running(model, word, engine="dense", max_steps=MOST_TOKENS), []
     for token in running:
-        said.append(token)
-        if len(said) == MOST_TOKENS:
+        output.append(token)
+        if len(output) == MOST_TOKENS:
             break
-    return said
+    return output
 
 
-def said_by_fast(model: Model, word: str) -> list[str]:
-    """The same on the fast engine."""
+def run_fast(model: Model, word: str) -> list[str]:
+    """The first tokens of a run on the fast engine."""
     codec = model.codec
     assert isinstance(codec, DecoderCodec)
     engine = FastEngine(model.weights, plain=True)
@@ -60,7 +60,7 @@ def said_by_fast(model: Model, word: str) -> list[str]:
 
 
 def sample_for(model: Model, entry: zoo.Entry) -> str:
-    """The first sample that the theorem is about: by counting, only those with their letters in order."""
+    """The first sample that the theorem applies to: by counting, only those with their letters in order."""
     samples = (sample.input for sample in entry.samples)
     return next((word for word in samples if model.codec.has_word(model.source.word(word))), "")
 
@@ -76,9 +76,9 @@ def test_every_construction_of_every_entry(entry: zoo.Entry) -> None:
         compared += 1
         word = sample_for(model, entry)
         try:
-            found = said_by_fast(model, word)
+            found = run_fast(model, word)
         except Declined as reason:
             assert any(part in str(reason) for part in REASONS), (construction, reason)  # noqa: PT017
             continue
-        assert found == said_by_dense(model, word), construction
+        assert found == run_dense(model, word), construction
     assert compared or not entry.file.startswith("turing/")

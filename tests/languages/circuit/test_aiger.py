@@ -1,4 +1,4 @@
-"""AIGER in both formats: what a little writer of our own writes is read as it should be; hostile files are refused."""
+"""AIGER in both formats: files of a small independent writer are parsed correctly; hostile files are rejected."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def seven_bits(number: int) -> bytes:
 
 
 def computed(inputs: int, ands: list[And], outputs: list[int], word: str) -> str:
-    """What the graph says, gate by gate."""
+    """The values of the graph's outputs, computed gate by gate."""
     value = {0: False, 1: True}
     for k in range(inputs):
         value[2 * k + 2] = word[k] == "1"
@@ -75,8 +75,8 @@ def test_both_formats_are_read_as_the_graph_that_was_written(seed: int) -> None:
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_what_we_write_is_read_as_the_same_from_binary(seed: int) -> None:
-    """Our own file, its ANDs packed by the writer above."""
+def test_printed_circuits_survive_the_binary_format(seed: int) -> None:
+    """A file printed by softmachine, its ANDs packed by the writer above."""
     text = formats()["aiger"].to_text(read(ascii_file(*random_graph(seed, inputs=4, gates=25))))
     lines = text.splitlines()
     _, _, inputs, _, outputs, ands = map(int, re.findall(r"\d+", f"0 {lines[0]}"))
@@ -146,7 +146,7 @@ def test_a_binary_file_is_a_source_by_its_name_by_its_content_and_by_an_option(t
         (b"aig 2 1 0 1 1\n4\n\x02\x02i0 \xff\n", 21, "not UTF-8"),
     ],
 )
-def test_a_mistake_is_reported_with_its_byte(data: bytes, byte: int, message: str) -> None:
+def test_an_error_is_reported_with_its_byte(data: bytes, byte: int, message: str) -> None:
     with pytest.raises(SourceError) as caught:
         read(data)
     assert str(caught.value).startswith(f"here.aig: byte {byte}: ")
@@ -154,7 +154,7 @@ def test_a_mistake_is_reported_with_its_byte(data: bytes, byte: int, message: st
 
 
 @pytest.mark.parametrize("seed", range(40))
-def test_damaged_files_are_read_or_refused_and_nothing_else(seed: int) -> None:
+def test_damaged_files_are_parsed_or_refused(seed: int) -> None:
     rng = random.Random(seed)
     data = bytearray(binary_file(*random_graph(seed, inputs=3, gates=40), "i0 v4\no0 x\nc\nhello\n"))
     for _ in range(rng.randint(1, 4)):

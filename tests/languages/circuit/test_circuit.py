@@ -44,7 +44,7 @@ def by_definition(one: Circuit, bits: tuple[bool, ...]) -> list[bool]:
         ("MAJ", "00010111"),
     ],
 )
-def test_a_gate_computes_what_its_name_says(kind: str, expected: str) -> None:
+def test_gates_have_their_defined_values(kind: str, expected: str) -> None:
     one = circuit(Gate("y", GateKind(kind), ("a", "b", "c")), inputs="a b c")
     assert "".join("1" if row[0] else "0" for row in truth_table(one)) == expected
 
@@ -96,7 +96,7 @@ def test_a_circuit_is_a_source_of_words_of_one_length() -> None:
         one.word("12")
 
 
-def test_gates_may_come_in_any_order_and_know_their_level() -> None:
+def test_gates_may_come_in_any_order_and_have_levels() -> None:
     one = circuit(Gate("y", GateKind.NOT, ("x",)), Gate("x", GateKind.AND, ("a", "b")), Gate("one", GateKind.ONE))
     assert [gate.name for gate in one.ordered] == ["x", "y", "one"]
     assert one.level_of == {"a": 0, "b": 0, "x": 1, "y": 2, "one": 0}

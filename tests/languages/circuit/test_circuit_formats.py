@@ -68,7 +68,7 @@ def test_blif_reads_wide_covers(cover: str, kind: str) -> None:
     assert read(f".inputs {wires}\n.outputs y\n.names {wires} y\n{cover}\n", "blif").gates[0].kind == kind
 
 
-def test_the_examples_say_what_they_should() -> None:
+def test_the_examples_have_the_expected_errors() -> None:
     for word in ("00", "01", "10", "11"):
         total = word.count("1")
         carry, digit = total // 2, total % 2
@@ -139,7 +139,7 @@ BAD = [
 
 
 @pytest.mark.parametrize(("name", "text", "line", "message"), BAD)
-def test_a_mistake_is_reported_with_file_and_line(name: str, text: str, line: int, message: str) -> None:
+def test_an_error_is_reported_with_file_and_line(name: str, text: str, line: int, message: str) -> None:
     with pytest.raises((SourceError, InvalidError)) as caught:
         read(text, name)
     assert message in str(caught.value)

@@ -1,4 +1,4 @@
-"""Counting in constant depth: thresholds of AND and OR gates, whatever the number of arguments is."""
+"""Counting in constant depth: thresholds of AND and OR gates, for any number of arguments."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def test_arguments_that_count_twice_and_negated_ones() -> None:
 
 
 def test_thresholds_that_share_arguments_share_gates() -> None:
-    """Sums that end alike: the longest one costs as much as all of them."""
+    """Sums with a common suffix: the longest one costs as much as all of them."""
     names = tuple(f"x{k}" for k in range(40))
     last = Gate("y0", GateKind.THR, names, 4)
     nested = tuple(Gate(f"y{k}", GateKind.THR, names[k:], 4) for k in range(30))

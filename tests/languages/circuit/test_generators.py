@@ -68,16 +68,16 @@ def test_the_interrupt_controller_serves_the_highest_channel_of_the_first_bus() 
         rate = choose.choice([0.1, 0.3, 0.6])
         word = "".join(str(int(choose.random() < (0.7 if k < 9 else rate))) for k in range(36))
         enabled, *buses = (word[k : k + 9] for k in (0, 9, 18, 27))
-        asked = [[one == other == "1" for one, other in zip(bus, enabled, strict=True)] for bus in buses]
-        leader = next((bus for bus in asked if any(bus)), None)
+        requested = [[one == other == "1" for one, other in zip(bus, enabled, strict=True)] for bus in buses]
+        leader = next((bus for bus in requested if any(bus)), None)
         expected = "0000000"
         if leader:
             channel = max(k for k in range(9) if leader[k])
-            expected = "".join(str(int(bus[channel])) for bus in asked) + number(channel + 1, 4)
+            expected = "".join(str(int(bus[channel])) for bus in requested) + number(channel + 1, 4)
         assert evaluate(made, word) == expected
 
 
-def test_a_width_that_makes_no_sense_is_refused() -> None:
+def test_an_invalid_width_is_refused() -> None:
     for bits in (0, -1, 5000):
         with pytest.raises(UsageError, match="between 1 and 4096"):
             circuit.adder(bits)

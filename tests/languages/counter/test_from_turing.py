@@ -47,9 +47,9 @@ def words(alphabet: tuple[str, ...], longest: int) -> Iterator[tuple[str, ...]]:
 
 
 def verdict(described: TuringMachine, word: tuple[str, ...], max_steps: int = 20_000) -> str | None:
-    """What the counter machine should say: a machine that just halts accepts."""
-    said = turing.execute(described, word, max_steps=max_steps).verdict
-    return "accept" if said == "halt" else said
+    """The expected verdict of the counter machine: a machine that halts without a verdict accepts."""
+    verdict = turing.execute(described, word, max_steps=max_steps).verdict
+    return "accept" if verdict == "halt" else verdict
 
 
 def answer(counted: CounterMachine, word: tuple[str, ...]) -> str | None:
@@ -65,7 +65,7 @@ def answer_to_numbers(counted: CounterMachine, word: tuple[str, ...]) -> str | N
     return execute_from(counted, numbers, max_steps=3_000_000).verdict
 
 
-def test_sipsers_machine_takes_so_many_steps() -> None:
+def test_number_of_steps_of_sipsers_machine() -> None:
     power = machine("power-of-two")
     plain, strides, four = (
         counter_machine(power, strides=MINSKY), counter_machine(power), counter_machine(power, work_counters=4),
@@ -76,7 +76,7 @@ def test_sipsers_machine_takes_so_many_steps() -> None:
     assert taken == {2: [18, 18, 12], 4: [289, 91, 71], 6: [1455, 120, 102], 8: [34907, 604, 548]}
 
 
-def test_the_textbooks_way_takes_many_more() -> None:
+def test_the_textbook_reduction_takes_many_more_steps() -> None:
     power = machine("power-of-two")
     textbook = Textbook(power).counter_machine()
     assert (len(textbook.states), len(textbook.transitions)) == (85, 182)
@@ -97,7 +97,7 @@ def test_sipsers_machine_accepts_the_powers_of_two(work_counters: int) -> None:
      ("increment", 6), ("balanced-parentheses", 5), ("equality", 4), ("busy-beaver-3", 2), ("parity", 7)],
 )  # fmt: skip
 @pytest.mark.parametrize(("work_counters", "strides"), WAYS[:2])
-def test_machines_of_the_zoo_answer_as_they_do_on_a_tape(
+def test_machines_of_the_zoo_give_the_same_verdicts(
     name: str, longest: int, work_counters: int, strides: tuple[int, ...]
 ) -> None:
     described = machine(name)
@@ -117,7 +117,7 @@ def test_words_of_another_shape_are_rejected() -> None:
 
 
 def moves(result: turing.Result) -> list[tuple[str, str]]:
-    """The moves that a Turing machine made, with the state that followed, but not the ones that ended the run."""
+    """The head moves of a Turing machine with the next states, without those that end the run."""
     return [
         (action.move[0], action.state)
         for action in result.actions or ()

@@ -75,7 +75,7 @@ def test_a_start_state_that_accepts_makes_no_step() -> None:
         ("q: a >= 1 -> q: a -= 2\nq: a = 0 -> yes", "aaa", 2, "takes counter 'a' to -1, below 0"),
     ],
 )
-def test_a_breach_of_the_rules_names_step_and_counters(
+def test_a_run_error_names_step_and_counters(
     monkeypatch: pytest.MonkeyPatch, lines: str, word: str, step: int | None, message: str, plain_steps: int
 ) -> None:
     monkeypatch.setattr(interpreter, "PLAIN_STEPS", plain_steps)
@@ -92,9 +92,7 @@ def test_a_breach_of_the_rules_names_step_and_counters(
 
 
 @pytest.mark.parametrize("plain_steps", [0, 10_000])
-def test_a_choice_that_was_not_found_beforehand_is_found_when_it_comes(
-    monkeypatch: pytest.MonkeyPatch, plain_steps: int
-) -> None:
+def test_an_undetected_overlap_is_an_error_at_run_time(monkeypatch: pytest.MonkeyPatch, plain_steps: int) -> None:
     monkeypatch.setattr("softmachine.languages.counter.determinism.PAIR_BUDGET", 0)
     monkeypatch.setattr(interpreter, "PLAIN_STEPS", plain_steps)
     machine = parse(HEAD + "q: a >= 3 -> q: a -= 1\nq: 2*a = 3*b -> yes\nq: a < 3 and 2*a != 3*b -> no")
@@ -114,7 +112,7 @@ def test_starting_values_are_checked() -> None:
         execute(HALVE, "a", max_steps=-1)
 
 
-def test_the_step_limit_cuts_a_run_that_could_go_on() -> None:
+def test_the_step_limit_ends_a_run_that_could_continue() -> None:
     assert not execute(HALVE, "aaaa", max_steps=2).halted
     assert execute(HALVE, "aaaa", max_steps=2).verdict is None
     assert execute(HALVE, "aaaa", max_steps=3).halted

@@ -61,7 +61,7 @@ def test_transitions_of_different_states_and_else_never_overlap() -> None:
     assert machine.determinism.proven
 
 
-def test_a_counter_that_always_falls_below_0_is_found_beforehand() -> None:
+def test_a_counter_that_always_becomes_negative_is_detected_statically() -> None:
     text = refusal("q: a < 3 and b = 2 -> q: a -= 3\nq: else -> no")
     assert "(<string>:6:1) makes counter 'a' negative whenever it applies" in text
     assert parse(HEAD + "q: b = 2 -> q: a -= 3\nq: else -> no")  # not always
@@ -81,7 +81,7 @@ def test_a_counter_that_always_falls_below_0_is_found_beforehand() -> None:
         ("q: else -> yes\nq: else -> no", "second 'else' of state 'q'"),
     ],
 )
-def test_what_breaks_the_rules_is_said(lines: str, message: str) -> None:
+def test_invalid_machines_are_reported(lines: str, message: str) -> None:
     assert message in refusal(lines)
 
 
@@ -110,7 +110,7 @@ def test_else_is_written_out_as_a_guard() -> None:
 
 
 def test_a_machine_that_is_too_hard_to_decide_is_left_to_the_interpreter(monkeypatch: pytest.MonkeyPatch) -> None:
-    # Intervals of single counters do not tell these tests apart.
+    # Intervals of single counters do not separate these tests.
     lines = "\n".join(f"q: 20*a + {number} = 20*b + x and x = 0 -> q: b += 1" for number in range(1, 20))
     assert parse(HEAD + lines).determinism.proven
     monkeypatch.setattr("softmachine.languages.counter.determinism.BUDGET", 1000)

@@ -54,13 +54,13 @@ def test_unbounded_solutions_far_away_are_found() -> None:
     assert found["x"] >= 10**15
 
 
-def test_what_is_too_hard_is_said_to_be() -> None:
+def test_a_query_beyond_the_budget_is_reported() -> None:
     hard = [at_least(-1, x=10**9 + 7, y=-(10**9 + 9)), at_least(2, x=-(10**9 + 7), y=10**9 + 9)]
     with pytest.raises(OutOfBudgetError):
         common_solution(hard, Budget(10))
 
 
-def test_conditions_hold_together_just_if_small_values_say_so() -> None:
+def test_satisfiability_agrees_with_small_values() -> None:
     rng = random.Random(4)
     names = ("x", "y")
     limits = [compare(name, "<=", 8) for name in names]

@@ -33,7 +33,7 @@ q0: else -> no
 """
 
 
-def test_the_example_of_the_contract_is_read() -> None:
+def test_the_example_is_parsed() -> None:
     machine = parse(EXAMPLE)
     assert (machine.name, machine.alphabet, machine.work_counters, machine.order) == (
         "machine", ("a", "b"), ("x", "y", "z"), False,
@@ -73,7 +73,7 @@ def test_different_ways_to_write_a_test(text: str, same: str) -> None:
     assert condition(text) == condition(same)
 
 
-def test_a_line_that_is_indented_deeper_goes_on_with_the_one_before() -> None:
+def test_a_more_deeply_indented_line_continues_the_previous_one() -> None:
     machine = parse(
         "input a\nstart q\naccept y\nq: a > 3\n     or\n  # why not\n  a = 1 -> y:\n   a -= 1\nq: else -> y\n"
     )
@@ -81,7 +81,7 @@ def test_a_line_that_is_indented_deeper_goes_on_with_the_one_before() -> None:
     assert machine.transitions[0].updates == (("a", -1),)
 
 
-def test_words_of_the_language_may_be_names_where_they_are_no_keywords() -> None:
+def test_keywords_may_be_names_where_they_are_unambiguous() -> None:
     machine = parse(
         "machine 'my machine'\ninput # 1 'and'  # two blanks make a comment\n"
         "counters order\nstart start\naccept accept\n"
@@ -95,7 +95,7 @@ def test_words_of_the_language_may_be_names_where_they_are_no_keywords() -> None
 
 
 @pytest.mark.parametrize("seed", range(30))
-def test_random_machines_survive_the_way_through_writer_and_reader(seed: int) -> None:
+def test_random_machines_survive_a_round_trip(seed: int) -> None:
     rng = random.Random(seed)
     machine = random_counter_machine(rng, letters=rng.randint(0, 3), work_counters=rng.randint(0, 3))
     text = to_text(machine)
@@ -119,7 +119,7 @@ def test_random_machines_survive_the_way_through_writer_and_reader(seed: int) ->
 
 @given(st.integers(0, 2**32))
 @settings(max_examples=100, deadline=None)
-def test_conditions_survive_the_way_through_writer_and_reader(seed: int) -> None:
+def test_conditions_survive_a_round_trip(seed: int) -> None:
     one = random_condition(random.Random(seed), ("a", "b"), depth=4)
     two = condition(str(one))
     assert str(two) == str(one)
@@ -171,7 +171,7 @@ HEAD = "input a b\nstart q\naccept yes\n"
         ("reject 'no", "4:8", "invalid quotes: expected a name"),
     ],
 )
-def test_mistakes_are_shown_where_they_are(line: str, place: str, message: str) -> None:
+def test_syntax_errors_have_places(line: str, place: str, message: str) -> None:
     with pytest.raises(SourceError) as caught:
         parse(HEAD + line, source="m.cm")
     assert str(caught.value).startswith(f"m.cm:{place}: ")
@@ -179,7 +179,7 @@ def test_mistakes_are_shown_where_they_are(line: str, place: str, message: str) 
     assert "^" in str(caught.value)
 
 
-def test_all_mistakes_are_reported_at_once() -> None:
+def test_all_syntax_errors_are_reported_at_once() -> None:
     with pytest.raises(SourceError) as caught:
         parse("start q\nq: a > -> yes\nq: a 3 -> yes")
     assert str(caught.value).count("unexpected '") == 2

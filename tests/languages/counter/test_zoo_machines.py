@@ -47,7 +47,7 @@ def test_every_machine_has_a_definition() -> None:
 
 
 @pytest.mark.parametrize("file", FILES)
-def test_it_answers_as_the_definition_on_all_inputs_up_to_length_12(file: str) -> None:
+def test_it_agrees_with_the_definition_on_all_inputs_up_to_length_12(file: str) -> None:
     letters = len(machine(file).alphabet)
     for counts in product(range(13), repeat=letters):
         if sum(counts) <= 12:
@@ -84,6 +84,6 @@ def test_larger_inputs(file: str, inputs: list[tuple[int, ...]]) -> None:
 
 
 @pytest.mark.parametrize("file", FILES)
-def test_a_file_survives_the_way_through_writer_and_reader(file: str) -> None:
+def test_a_file_survives_a_round_trip(file: str) -> None:
     assert parse(to_text(machine(file)), name=machine(file).name) == machine(file)
     assert machine(file).determinism.proven

@@ -1,4 +1,4 @@
-"""Minsky's reduction as in a textbook, to compare with: two stacks, a scratch counter, and everything is moved back."""
+"""Minsky's textbook reduction, for comparison: two stacks and a scratch counter; every stack is moved back."""
 
 from __future__ import annotations
 

@@ -41,7 +41,7 @@ def test_growth_is_fitted() -> None:
     assert growth(thoughts(PARITY, range(3))) is None
 
 
-def test_runs_without_an_end_and_stuck_ones_are_told() -> None:
+def test_infinite_and_stuck_runs_are_reported() -> None:
     program = parse("alphabet a b\nt <- Q_a or Q_t\nACC <- #[Q_b] > 1 and #[Q_t] = 0")
     found = list(thoughts(program, [1, 2], max_tokens=20))
     assert (found[0].endless, found[0].stuck, found[0].most) == (1, 1, None)

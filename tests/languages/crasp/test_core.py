@@ -21,7 +21,7 @@ def same(one: str, two: str) -> bool:
 
 def test_a_core_has_no_abbreviations() -> None:
     for seed in range(200):
-        program = random_program(seed, thinks=seed % 2 == 0, depth=5)
+        program = random_program(seed, with_rules=seed % 2 == 0, depth=5)
         essence = core(program)
         bodies = [body for _, body in essence.rules] + ([essence.accept] if essence.accept is not None else [])
         assert [token for token, _ in essence.rules] == [rule.token for rule in program.rules]

@@ -48,7 +48,7 @@ def counts(word: str) -> dict[str, int]:
 
 
 @pytest.mark.parametrize(("text", "alphabet", "predicate"), RECOGNISERS)
-def test_formulas_mean_what_they_say(text: str, alphabet: str, predicate: Callable[[str], bool]) -> None:
+def test_formulas_have_their_defined_semantics(text: str, alphabet: str, predicate: Callable[[str], bool]) -> None:
     program = parse(f"alphabet {' '.join(alphabet)}\n{text}")
     for word in words(alphabet, 10 if len(alphabet) == 1 else 6):
         assert evaluate.satisfies(program, word) == predicate(word), word
@@ -56,7 +56,7 @@ def test_formulas_mean_what_they_say(text: str, alphabet: str, predicate: Callab
         assert [*prefixes(program, word)] == [predicate(word[:count]) for count in range(len(word) + 1)], word
 
 
-def test_parity_pairs_the_letters_up() -> None:
+def test_parity_of_the_letters() -> None:
     for word in words("ab", 8):
         result = run(PARITY, word)
         assert result.tokens == tuple(evaluate.generate(PARITY, word))
@@ -108,10 +108,10 @@ def test_unknown_letters_are_refused() -> None:
 
 
 def same_runs(seeds: range, depth: int, length: int) -> int:
-    """Hold the fast evaluator to the definition; how many tokens were compared."""
+    """Compare the fast interpreter with the definition; returns the number of compared tokens."""
     compared = 0
     for seed in seeds:
-        program = random_program(seed, thinks=seed % 3 > 0, depth=depth)
+        program = random_program(seed, with_rules=seed % 3 > 0, depth=depth)
         rng = random.Random(seed)
         for _ in range(3):
             word = [rng.choice(program.alphabet) for _ in range(rng.randint(0, 8))]

@@ -18,13 +18,13 @@ ZOO = {file.stem: counter.parse(file.read_text(encoding="utf-8"), name=file.stem
 
 
 def words(machine: CounterMachine, longest: int) -> list[tuple[str, ...]]:
-    """All words, but of an ordered machine only those with one letter out of order."""
+    """All words; for an ordered machine only those with one letter out of order."""
     found = [word for length in range(longest + 1) for word in product(machine.alphabet, repeat=length)]
     return [word for word in found if machine.has_shape(word[1:])]
 
 
 def written(machine: CounterMachine, word: tuple[str, ...], limit: int) -> list[str]:
-    """The chain of thought that the machine's own interpreter gives."""
+    """The expected chain of thought, by the interpreter of the machine."""
     names = {id(transition): token for token, transition in transition_tokens(machine).items()}
     tokens = [names[id(transition)] for transition in islice(counter.transitions(machine, word), limit)]
     if len(tokens) < limit:

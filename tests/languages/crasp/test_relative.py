@@ -22,7 +22,7 @@ def words(longest: int, letters: str = "ab") -> list[str]:
 
 
 def lengths(word: str, tokens: tuple[str, ...]) -> tuple[tuple[int, ...], int]:
-    """The lengths at which the markers came, and the length after the last one."""
+    """The lengths at which the markers occur, and the length after the last one."""
     places = [len(word) + index for index, token in enumerate(tokens) if token.startswith("M_")]
     return tuple(places), places[-1] + 1
 
@@ -87,7 +87,7 @@ def test_a_program_keeps_its_tokens_apart() -> None:
     assert run(program, word).accepted
 
 
-def test_what_makes_no_sense_is_refused() -> None:
+def test_invalid_arguments_are_refused() -> None:
     with pytest.raises(UsageError, match="C-RASP cannot express the exact encoding"):
         relative_program(AT_ONCE, encoding=Encoding.EXACT)
     ordered = counter.parse("input a b\norder\nstart yes\naccept yes")

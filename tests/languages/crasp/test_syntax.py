@@ -30,7 +30,7 @@ CONTRACT = """
     ACC <- P = 0                    # rules of chain of thought, in order: the first body that holds at the last position gives the next token
     REJ <- P = 1
     t   <- P >= 2
-"""  # noqa: E501 - as the contract has it
+"""  # noqa: E501 - verbatim
 A, B = Symbol("a"), Symbol("b")
 
 
@@ -44,7 +44,7 @@ def refusal(text: str) -> str:
     return str(caught.value)
 
 
-def test_the_forms_of_the_contract_are_read() -> None:
+def test_all_forms_are_parsed() -> None:
     program = parse(CONTRACT)
     assert program.alphabet == ("a", "b")
     assert program["P"] == Linear(((1, Count(A)), (-2, Count(Symbol("t")))))
@@ -73,7 +73,7 @@ def test_terms_are_sums_of_numbers() -> None:
     assert body("min((1), Q_a ? 1 : 2)") == term(Minimum((term(1), term(Conditional(A, term(1), term(2))))))
 
 
-def test_a_name_is_what_its_definition_says() -> None:
+def test_a_name_stands_for_its_definition() -> None:
     assert body("y and not (y)", "y := Q_a") == And((NamedFormula("y"), Not(NamedFormula("y"))))
     assert body("(y) + 1", "y := #[Q_a]") == Linear(((1, NamedTerm("y")),), 1)
     assert body("((y)) = 1 or Q_a", "y := (#[Q_a])") == Or((compare(term(NamedTerm("y")), "=", 1), A))
@@ -94,7 +94,7 @@ def test_a_name_is_what_its_definition_says() -> None:
         ("not #[Q_a] = 1", "not (#[Q_a] = 1)"),
     ],
 )
-def test_there_are_several_ways_to_write_the_same(one: str, two: str) -> None:
+def test_alternative_notations_are_equivalent(one: str, two: str) -> None:
     assert body(one) == body(two)
 
 
@@ -114,7 +114,7 @@ def test_tokens_may_have_any_characters() -> None:
     assert parse(to_text(program)) == program
 
 
-def test_a_program_is_called_as_it_says_or_as_its_file() -> None:
+def test_a_program_is_named_by_its_text_or_its_file() -> None:
     text = "alphabet a\naccept true"
     assert parse(text).name == "program"
     assert parse(text, source="dir/majority.crasp").name == "majority"
@@ -122,10 +122,10 @@ def test_a_program_is_called_as_it_says_or_as_its_file() -> None:
     assert parse(f"program p\n{text}", name="q").name == "q"
 
 
-@pytest.mark.parametrize("thinks", [True, False])
-def test_a_written_program_is_read_back(thinks: bool) -> None:
+@pytest.mark.parametrize("with_rules", [True, False])
+def test_a_written_program_is_read_back(with_rules: bool) -> None:
     for seed in range(150):
-        program = random_program(seed, thinks=thinks, depth=5)
+        program = random_program(seed, with_rules=with_rules, depth=5)
         again = parse(to_text(program))
         assert again == program
         assert hash(again) == hash(program)
@@ -183,11 +183,11 @@ def test_a_written_program_is_read_back(thinks: bool) -> None:
         ("alphabet a\n'' <- true", "invalid quotes: expected a symbol"),
     ],
 )
-def test_a_mistake_is_explained(text: str, expected: str) -> None:
+def test_syntax_errors_have_hints(text: str, expected: str) -> None:
     assert expected in refusal(text)
 
 
-def test_the_place_of_a_mistake_is_shown() -> None:
+def test_a_syntax_error_shows_its_place() -> None:
     message = refusal("alphabet a\nP := #[Q_a]\nACC <- P = 0 and\n    P = P = 2\nREJ <- Q_a Q_a")
     first, *rest = message.splitlines()
     assert first.startswith("x.crasp:4:11: unexpected '='; expected an operator such as 'and' or the end; ")
@@ -200,7 +200,7 @@ def test_the_place_of_a_mistake_is_shown() -> None:
     ]
 
 
-def test_what_rests_on_a_mistake_is_not_reported_again() -> None:
+def test_errors_that_follow_from_others_are_not_reported() -> None:
     message = refusal("alphabet a\nx := Q_a Q_a\ny := x and Q_a\nACC <- y")
     assert message.count("x.crasp:") == 1
 

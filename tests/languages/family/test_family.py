@@ -1,4 +1,4 @@
-"""What families of the zoo recognise, against Python."""
+"""The languages of the zoo's families, compared with Python definitions."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def test_every_short_word(name: str) -> None:
 
 @pytest.mark.parametrize("name", DEFINITIONS)
 def test_the_samples_of_the_index_are_right(name: str) -> None:
-    """That of 10100 by votes was not: a group of two follows its first."""
+    """Regression: the sample 10100 of the voting family was wrong, where a group of two follows its first symbol."""
     (entry,) = [entry for entry in zoo.entries() if entry.name == name]
     assert {sample.verdict for sample in entry.samples} == {"accept", "reject"}
     for sample in entry.samples:
@@ -55,7 +55,7 @@ def test_the_samples_of_the_index_are_right(name: str) -> None:
 
 
 @pytest.mark.parametrize("length", [1, 2, 3, 5, 8, 16, 31, 64])
-def test_depths_are_what_the_index_says(length: int) -> None:
+def test_depths_agree_with_the_index(length: int) -> None:
     log = ceil_log2(length)
     assert family("parity-family").circuit(length).depth == 2 * log + 1
     assert family("majority-sorted").circuit(length).depth in range(log * (log + 1) // 2 + 1, log * (log + 1) // 2 + 4)

@@ -1,4 +1,4 @@
-"""Families as text: what is read, what is written, and what is said of mistakes."""
+"""Parser and printer of families, and their syntax errors."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ def test_a_family_is_read() -> None:
     assert found.alphabet == ("0", "1")
 
 
-def test_a_family_may_say_how_deep_it_is_at_most() -> None:
+def test_a_family_may_declare_its_depth() -> None:
     found = parse(TEXT.replace("log^2", "log^2 <= 3*log(n)^2 + 1"))
     assert (found.exponent, str(found.deepest), found.depth(8)) == (2, "3 * log(n)^2 + 1", 28)
     assert parse(to_text(found)) == found
     assert parse(TEXT.replace("log^2", "log <= n")).depth(5) == 5
 
 
-def test_a_circuit_that_is_deeper_than_its_family_says_is_refused() -> None:
+def test_a_circuit_that_exceeds_the_declared_depth_is_refused() -> None:
     with pytest.raises(InputError, match="for 3 inputs has depth 1, which is more than n - 3"):
         parse("family f\ndepth log <= n - 3\ny = OR x(0)\noutput y").circuit(3)
     with pytest.raises(InvalidError, match="the depth: m is not defined"):
@@ -78,7 +78,7 @@ def test_expressions_keep_their_brackets(text: str) -> None:
         ("depth log^x", "<string>:2:11: expected an exponent"),
     ],
 )
-def test_mistakes_are_reported_where_they_are(line: str, message: str) -> None:
+def test_syntax_errors_have_places(line: str, message: str) -> None:
     with pytest.raises(SourceError, match=message):
         parse(f"family f\n{line}\noutput y")
 
@@ -93,7 +93,7 @@ def test_mistakes_are_reported_where_they_are(line: str, message: str) -> None:
         ("depth log^7\ny = OR x(0)\noutput y", "the exponent is between 1 and 4"),
     ],
 )
-def test_families_that_mean_nothing_are_refused(body: str, message: str) -> None:
+def test_invalid_families_are_refused(body: str, message: str) -> None:
     with pytest.raises(InvalidError, match=message):
         parse(f"family f\n{body}")
 
@@ -118,7 +118,7 @@ def of(body: str) -> Family:
         ("y = OR x((2^31)*(2^31))\noutput y", "numbers of a family are at most"),
     ],
 )
-def test_texts_that_would_keep_anybody_busy_are_stopped(body: str, message: str) -> None:
+def test_expensive_texts_are_refused(body: str, message: str) -> None:
     with pytest.raises(InputError, match=message):
         of(body).circuit(3)
 

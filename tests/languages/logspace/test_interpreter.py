@@ -1,4 +1,4 @@
-"""What machines with logarithmic space do, against Python; and that they guess."""
+"""Logspace machines compared with Python definitions; nondeterministic choices."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def test_the_number_of_configurations_that_are_reached_is_at_most_that_of_all() 
         assert len(reachable(found, "1" * length)) <= found.configurations(length)
 
 
-def test_a_guess_is_any_of_several_rules() -> None:
+def test_a_nondeterministic_choice_is_any_of_several_rules() -> None:
     head = "machine m\ninput a b\nspace 1\nstart s\naccept yes\n\n"
     ends_in_a = parse(head + "s < < -> t < R S\nt * < -> t < R S\nt a < -> u < R S\nu > < -> yes < S S\n")
     assert accepts(ends_in_a, "bba")

@@ -1,4 +1,4 @@
-"""Machines with logarithmic space as text: what is read, what is written, and what is said of mistakes."""
+"""Parser and printer of logspace machines, and their syntax errors."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def test_the_size_of_the_work_tape(text: str, cells: int) -> None:
         (HEAD.replace("2 log + 1", "2 log 1"), "'2 log 1' is not a number of cells"),
     ],
 )
-def test_mistakes_are_reported_where_they_are(text: str, message: str) -> None:
+def test_syntax_errors_have_places(text: str, message: str) -> None:
     with pytest.raises(SourceError, match=message):
         parse(text)
 

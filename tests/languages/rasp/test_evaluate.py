@@ -35,7 +35,7 @@ from softmachine.support.errors import InputError, StuckError, UsageError
 
 
 class Maker(Builder):
-    """Programs in few words."""
+    """Short notation for programs."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -221,14 +221,14 @@ def test_a_loop_ends_when_nothing_changes(make: Maker) -> None:
     )
 
 
-def test_a_loop_that_goes_round_is_told_from_one_that_ends(make: Maker) -> None:
+def test_a_loop_that_cycles_is_detected(make: Maker) -> None:
     body = (Definition("other", Table(("x",), ((("a",), "b"), (("b",), "a")))),)
     with pytest.raises(StuckError, match="its state after iteration 4 equals that after iteration 2"):
         run(make.program(repeated(make, make.tokens, body, "other")), "ab")
 
 
 def test_a_scratchpad_is_written_until_the_stop_symbol(make: Maker) -> None:
-    """Writes b after every a, and then stops."""
+    """Writes b after every a, then stops."""
     table = make.add(Table((make.tokens,), ((("a",), "b"), (("b",), "c"), (("c",), "$"))))
     program = make.program(table, "abc", causal=True, stop="$")
     assert generate(program, "a").letters == ("b", "c")

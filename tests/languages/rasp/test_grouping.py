@@ -28,7 +28,7 @@ def test_keys_in_groups_give_what_every_pair_of_positions_gives(seed: int) -> No
 def test_programs_of_the_zoo_agree_on_longer_words(entry: zoo.Entry) -> None:
     program = entry.load()
     assert isinstance(program, Program)
-    if entry.name != "subleq-rasp":  # which may go on for ever
+    if entry.name != "subleq-rasp":  # which may run forever
         assert agrees(program, random.Random(0).choices(program.alphabet, k=60))
 
 

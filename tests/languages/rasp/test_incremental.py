@@ -1,4 +1,4 @@
-"""Letter by letter, a causal program says what it says of the whole input."""
+"""A causal program gives the same output letter by letter as on the whole input."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from tests.sources.rasp_programs import random_program
 
 
 @pytest.mark.parametrize("block", range(4))
-def test_random_programs_say_the_same_letter_by_letter(block: int) -> None:
+def test_random_programs_agree_letter_by_letter(block: int) -> None:
     for seed in range(30 * block, 30 * block + 30):
         rng = random.Random(seed)
         program = random_program(rng, causal=seed % 5 > 0, loop=seed % 10 == 0)
         word = rng.choices(program.alphabet, k=7)
         reading = rasp.Reading(program)
-        said = [reading.read(word[:3]), *(reading.read((letter,)) for letter in word[3:])]
-        # A program that looks ahead says at the last position what it says of the word so far.
-        assert said == [rasp.run(program, word[:length])[-1] for length in range(3, 8)], seed
+        outputs = [reading.read(word[:3]), *(reading.read((letter,)) for letter in word[3:])]
+        # A program that looks ahead gives at the last position its output on the prefix.
+        assert outputs == [rasp.run(program, word[:length])[-1] for length in range(3, 8)], seed
 
 
-def test_what_has_read_nothing_says_nothing() -> None:
+def test_the_empty_input_has_no_output() -> None:
     program = rasp.parse("# alphabet: a\n# causal\nx = indices;")
     with pytest.raises(StuckError, match="no output on the empty input"):
         rasp.Reading(program).read(())

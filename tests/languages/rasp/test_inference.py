@@ -111,13 +111,13 @@ def test_types_are_as_narrow_as_programs_need(text: str, described: str) -> None
         ("selector_width(select(indices, indices, <=))", "an integer from 1 to n"),
     ],
 )  # fmt: skip
-def test_a_causal_program_sees_less_and_its_types_know(text: str, described: str) -> None:
+def test_types_of_a_causal_program_are_narrower(text: str, described: str) -> None:
     program = parse(f"{HEADER}# causal\nx = {text};")
     assert str(program.types[program.output]) == described
 
 
 @pytest.mark.parametrize("seed", range(100))
-def test_bounds_are_what_they_say_at_every_length(seed: int) -> None:
+def test_bounds_are_right_at_every_length(seed: int) -> None:
     rng = random.Random(seed)
     one, other = (Line.of([rng.randint(-9, 9) for _ in range(rng.randint(1, 4))]) for _ in range(2))
     for n in range(1, 12):

@@ -1,4 +1,4 @@
-"""The programs on docs/rasp.md do what it says; its Python is run by tests/test_docs.py."""
+"""The programs on docs/rasp.md give the outputs shown there; tests/test_docs.py runs its Python."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def program(name: str) -> str:
     return next(text for text in PROGRAMS if re.search(rf"^{name} = ", text, re.MULTILINE))
 
 
-def test_the_programs_of_the_page_do_what_the_page_says() -> None:
+def test_the_programs_of_the_page_give_the_documented_outputs() -> None:
     assert run(parse(program("sorted")), "dacab") == tuple("aabcd")
     assert generate(parse(program("written")), "1011|").letters == tuple("1101")
     assert run(parse("# alphabet: 0 1\n" + program("previous")), "10110") == tuple("11011")

@@ -21,14 +21,14 @@ def in_order(program: Program) -> Program:
 
 
 @pytest.mark.parametrize("seed", range(60))
-def test_any_program_survives_the_way_through_writer_and_reader(seed: int) -> None:
+def test_any_program_survives_a_round_trip(seed: int) -> None:
     program = random_program(random.Random(seed), operations=14, loop=seed % 3 == 0)
     assert survives(program)
     assert survives(in_order(program))
 
 
 def without_names(program: Program) -> Program:
-    """Only what nobody named, as a program is that another dialect made."""
+    """A program of anonymous definitions only, as another dialect produces it."""
     names = {definition.name: f"_{number}" for number, definition in enumerate(program.definitions, start=1)}
     from softmachine.languages.rasp.core import Definition, renamed
 
@@ -37,7 +37,7 @@ def without_names(program: Program) -> Program:
 
 
 @pytest.mark.parametrize("seed", range(60, 100))
-def test_what_nobody_named_is_written_where_it_is_used(seed: int) -> None:
+def test_anonymous_operations_are_inlined(seed: int) -> None:
     program = without_names(random_program(random.Random(seed), operations=14, loop=seed % 3 == 0))
     assert survives(program)
     text = to_text(program)
@@ -45,6 +45,6 @@ def test_what_nobody_named_is_written_where_it_is_used(seed: int) -> None:
         assert text.count("\n") < len(program.definitions) + 6
 
 
-def test_most_programs_are_written_for_people() -> None:
+def test_most_programs_are_printed_readably() -> None:
     programs = [without_names(random_program(random.Random(seed))) for seed in range(60, 100)]
     assert sum("# exact" not in to_text(program) for program in programs) > 20

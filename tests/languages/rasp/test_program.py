@@ -70,7 +70,7 @@ def problems(**nodes: Node) -> tuple[str, ...]:
         ),
     ],
 )  # fmt: skip
-def test_what_is_wrong_with_the_shape_is_said_with_what_would_be_right(node: Node, problem: str) -> None:
+def test_structural_problems_have_hints(node: Node, problem: str) -> None:
     assert any(found.startswith(problem) for found in problems(x=node))
 
 

@@ -20,10 +20,10 @@ def output(text: str, word: str, alphabet: str = "a b c") -> tuple[object, ...]:
     return run(parse(f"# alphabet: {alphabet}\n{text}"), word)
 
 
-# What is read
+# Parsing
 
 
-def test_the_output_is_what_is_defined_last_or_what_a_header_says() -> None:
+def test_the_output_is_the_last_definition_or_given_by_a_header() -> None:
     text = "one = 1 + indices; two = 2 + indices;"
     assert output(text, "ab") == (2, 3)
     assert run(parse(f"# output: one\n{HEADER}{text}"), "ab") == (1, 2)
@@ -34,7 +34,7 @@ def test_a_sentence_about_the_output_is_a_comment() -> None:
     assert run(parse(f"# output: the positions\n{HEADER}x = indices;"), "ab") == (0, 1)
 
 
-def test_headers_say_what_other_tools_need_not_know() -> None:
+def test_headers_are_comments_for_other_tools() -> None:
     program = parse("# program: p\n# alphabet: ( ) $ #\n# input: ()\n# causal\n# stop: $\nx = tokens;")
     assert (program.name, program.alphabet, program.default_input) == ("p", ("(", ")", "$", "#"), ("(", ")"))
     assert (program.causal, program.stop) == (True, "$")
@@ -177,7 +177,7 @@ def test_a_text_in_no_file_loads_nothing() -> None:
         parse(HEADER + 'load "x";')
 
 
-def test_a_program_without_an_alphabet_is_over_what_it_mentions_until_somebody_says_more() -> None:
+def test_a_program_without_an_alphabet_is_over_the_letters_it_mentions() -> None:
     program = parse('x = tokens == "q"; # not "z"')
     assert isinstance(program, OpenProgram)
     assert isinstance(program, Extensible)
@@ -198,7 +198,7 @@ def test_a_text_is_recognised() -> None:
     assert not format_named("rasp").looks_like("pigs fly; tokens count")
 
 
-# What is not read
+# Syntax errors
 
 
 @pytest.mark.parametrize(
@@ -248,7 +248,7 @@ def test_a_text_is_recognised() -> None:
         ("x = indices" + " + 1" * 20_000 + ";", "2:40011", "more than 10,000 operations up to here"),
     ],
 )  # fmt: skip
-def test_a_mistake_is_one_message_with_its_place_and_what_would_be_right(text: str, place: str, message: str) -> None:
+def test_a_syntax_error_has_a_place_and_a_hint(text: str, place: str, message: str) -> None:
     with pytest.raises(SourceError) as raised:
         parse(HEADER + text, source="f.rasp")
     assert str(raised.value).startswith(f"f.rasp:{place}: ")
@@ -285,7 +285,7 @@ def test_all_types_that_do_not_fit_are_reported_at_once() -> None:
     assert len(raised.value.problems) == 2
 
 
-def test_a_scratchpad_says_letters_and_nothing_else() -> None:
+def test_an_autoregressive_program_outputs_letters_only() -> None:
     with pytest.raises(InvalidError, match="a letter or '\\$', but the output is an integer from 0 to n-1"):
         parse(f"{HEADER}# causal\n# stop: $\nx = indices;")
     with pytest.raises(InvalidError, match='but the output may be "z"'):
@@ -294,7 +294,7 @@ def test_a_scratchpad_says_letters_and_nothing_else() -> None:
         parse(f"{HEADER}# stop: $\nx = tokens;")
 
 
-def test_digits_may_be_said_as_numbers() -> None:
+def test_digits_may_be_output_as_numbers() -> None:
     program = parse("# alphabet: 0 1 2\n# causal\n# stop: 3\nx = tokens_int + 1;")
     assert generate(program, "0").letters == ("1", "2")
 

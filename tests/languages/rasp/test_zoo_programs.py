@@ -1,4 +1,4 @@
-"""What the RASP programs of the zoo compute, in plain Python."""
+"""The RASP programs of the zoo, compared with definitions in plain Python."""
 
 from __future__ import annotations
 
@@ -129,7 +129,7 @@ COMPUTED: dict[str, Callable[[Letters], Sequence[object]]] = {
 
 
 def words(alphabet: tuple[str, ...], limit: int = 250) -> list[Letters]:
-    """All words up to a length, as long as they are not too many; and a few longer ones."""
+    """All words up to a length, unless there are too many, and a few longer ones."""
     found: list[Letters] = []
     for length in range(7):
         if len(alphabet) ** length > limit:
@@ -140,7 +140,7 @@ def words(alphabet: tuple[str, ...], limit: int = 250) -> list[Letters]:
 
 
 @pytest.mark.parametrize("name", COMPUTED)
-def test_a_program_computes_what_it_says(name: str) -> None:
+def test_a_program_agrees_with_its_definition(name: str) -> None:
     for word in words(program(name).alphabet):
         assert list(run(program(name), word)) == COMPUTED[name](word), word
 
@@ -192,7 +192,7 @@ def test_a_subleq_machine_does_what_subleq_machines_do() -> None:
 
 
 @pytest.mark.parametrize("entry", ENTRIES.values(), ids=list(ENTRIES))
-def test_samples_are_what_the_interpreter_says(entry: zoo.Entry) -> None:
+def test_samples_agree_with_the_interpreter(entry: zoo.Entry) -> None:
     loaded = entry.load()
     assert isinstance(loaded, Program)
     assert len(entry.samples) >= 3
@@ -207,7 +207,7 @@ def test_samples_are_what_the_interpreter_says(entry: zoo.Entry) -> None:
 
 
 @pytest.mark.parametrize("entry", ENTRIES.values(), ids=list(ENTRIES))
-def test_a_program_survives_the_way_through_writer_and_reader_and_is_recognised(entry: zoo.Entry) -> None:
+def test_a_program_survives_a_round_trip_and_is_recognised(entry: zoo.Entry) -> None:
     loaded = entry.load()
     assert isinstance(loaded, Program)
     assert parse(to_text(loaded), name=loaded.name) == loaded

@@ -94,7 +94,7 @@ def test_integers_at_two_positions_may_be_equal() -> None:
         ("'x' if in(i) = 'a' else in(i)", ("x", "b", "c")),
     ],
 )
-def test_expressions_mean_what_they_say(body: str, expected: tuple[Any, ...]) -> None:
+def test_expressions_have_their_defined_semantics(body: str, expected: tuple[Any, ...]) -> None:
     found = value(body, "abc")
     assert found == expected
     assert [type(entry) for entry in found] == [type(entry) for entry in expected]
@@ -141,7 +141,7 @@ SIGNS = {**{comparison: comparison.value for comparison in Relation}, Relation.E
 
 
 def python(expression: Expression) -> str:
-    """The same expression in Python, over the list W of letters and the dictionary V of vectors."""
+    """The expression as Python source over the list W of letters and the dictionary V of vectors."""
     match expression:
         case Vector("in", at):
             return f"W[{at}]"

@@ -185,12 +185,12 @@ def test_a_program_shows_itself_as_a_table() -> None:
     assert "".join(f"<td>{cell}</td>" for cell in cells) in shown
 
 
-def test_types_say_what_they_are() -> None:
+def test_types_are_printed() -> None:
     assert str(Type(Kind.SYMBOL, tuple("abcdefghij"))) == "symbol ('a', 'b', 'c', 'd', 'e', 'f', 'g', 'h', …)"
     assert Type(Kind.BOOLEAN).finite
     assert not Type(Kind.INTEGER).finite
 
 
-def test_a_type_that_cannot_be_asked_for_is_an_error() -> None:
+def test_an_unavailable_type_is_an_error() -> None:
     with pytest.raises(InvalidError, match="unknown vector 'w'"):
         program(Truth(True)).type_of(Vector("w", "j"))

@@ -47,7 +47,7 @@ def products(predicate: str, definitions: str = "", alphabet: str = "a b c") -> 
 
 
 def reader(program: Program, word: tuple[str, ...]) -> Callable[[Expression], Meaning]:
-    """What expressions over the vectors of a program mean on a word."""
+    """The values of expressions over the vectors of a program on a word."""
     vectors = evaluate(program, word)
 
     def read(part: Expression) -> Meaning | None:
@@ -221,7 +221,7 @@ def test_a_normalised_program_computes_the_same(seed: int) -> None:
         assert run(flat, word) == run(program, word)
 
 
-def test_types_of_expressions_can_be_asked_for() -> None:
+def test_types_of_expressions_are_available() -> None:
     program = parse("alphabet a b\nx(i) = rightmost j < i : in(j) else '?'\noutput x")
     assert program.type_of(Vector("x", "j")) == program.types["x"] == Type(Kind.SYMBOL, ("a", "b", "?"))
     assert program.types["x"].values == ("a", "b", "?")

@@ -48,7 +48,7 @@ def body(text: str, before: str = "") -> Expression:
     return parse(f"alphabet a b\n{before}\nx(i) = {text}\noutput x")["x"]
 
 
-def test_the_forms_of_the_contract_are_read() -> None:
+def test_all_forms_are_parsed() -> None:
     program = parse(CONTRACT)
     depth = PrefixSum(Conditional(Vector("open", "j"), Integer(1), Integer(-1)))
     same = Compare(Relation.EQUAL, Vector("depth", "j"), Add(Vector("depth", "i"), Integer(1)))
@@ -92,7 +92,7 @@ def test_parentheses_matter() -> None:
     assert body("1 - (2 - 3)") == Subtract(Integer(1), Subtract(Integer(2), Integer(3)))
 
 
-def test_words_that_begin_like_words_of_the_language_are_names() -> None:
+def test_words_that_begin_with_a_keyword_are_names() -> None:
     names = ["index", "ending", "iff", "j2", "order", "position", "no_t", "éa", "Output", "in_", "trueish"]
     text = "".join(f"{name}(i) = true\n" for name in names)
     assert list(parse(f"alphabet a\n{text}output index").types) == names
@@ -114,12 +114,12 @@ def test_letters_may_be_signs_and_quotes_inside_words() -> None:
     assert parse(to_text(program)) == program
 
 
-def test_a_line_that_is_indented_deeper_goes_on_with_the_one_before() -> None:
+def test_a_more_deeply_indented_line_continues_the_previous_one() -> None:
     text = "alphabet a\n    b\nx(i) =\n  in(i) = 'a'\n\n  # why\n  and\n\tpos(i) = 1\noutput x"
     assert parse(text) == parse("alphabet a b\nx(i) = in(i) = 'a' and pos(i) = 1\noutput x")
 
 
-def test_no_definition_goes_on_with_a_header() -> None:
+def test_a_header_does_not_continue_a_definition() -> None:
     assert parse("alphabet a b\n  x(i) = in(i)\n  output x").alphabet == ("a", "b")
 
 
@@ -138,7 +138,7 @@ output x""".replace("long ' '", "A")
     assert program.word(" 'a") == (" ", "'", "a")
 
 
-def test_a_program_is_called_what_it_is_told_or_says_or_like_its_file() -> None:
+def test_a_program_is_named_by_argument_text_or_file() -> None:
     text = "alphabet a\nx(i) = 1\noutput x"
     assert parse(f"program mine\n{text}", source="dir/file.srasp", name="told").name == "told"
     assert parse(f"program mine\n{text}", source="dir/file.srasp").name == "mine"
@@ -147,7 +147,7 @@ def test_a_program_is_called_what_it_is_told_or_says_or_like_its_file() -> None:
     assert parse(text).name == "program"
 
 
-MISTAKES = [
+ERRORS = [
     ("x(i) = 1 +", "2:11", "unexpected end of the definition; expected an expression"),
     ("x(i) = depth + 1", "2:14", r"as in depth\(i\)"),
     ("x(i) = in(i-1)", "2:12", "rightmost j < i"),
@@ -177,8 +177,8 @@ MISTAKES = [
 ]
 
 
-@pytest.mark.parametrize(("line", "where", "message"), MISTAKES)
-def test_mistakes_are_named_with_their_place_and_a_caret(line: str, where: str, message: str) -> None:
+@pytest.mark.parametrize(("line", "where", "message"), ERRORS)
+def test_syntax_errors_have_a_place_and_a_caret(line: str, where: str, message: str) -> None:
     text = f"alphabet a\n{line}\n"
     with pytest.raises(SourceError, match=message) as caught:
         parse(text, source="file.srasp")
@@ -190,9 +190,9 @@ def test_mistakes_are_named_with_their_place_and_a_caret(line: str, where: str, 
     assert caret.index("^") - 4 == caught.value.place.column - 1
 
 
-def test_all_mistakes_of_writing_are_reported_at_once() -> None:
+def test_all_syntax_errors_are_reported_at_once() -> None:
     with pytest.raises(SourceError) as caught:
-        parse("\n".join(line for line, _, _ in MISTAKES[:10]))
+        parse("\n".join(line for line, _, _ in ERRORS[:10]))
     assert str(caught.value).count("^") == 10
     with pytest.raises(SourceError, match="… and 80 more"):
         parse("x(i = 1\n" * 100)
@@ -357,5 +357,5 @@ def test_no_damaged_program_makes_the_parser_fail_in_another_way() -> None:
         ("", False),
     ],
 )
-def test_programs_are_recognised_even_with_mistakes(text: str, meant: bool) -> None:
+def test_programs_are_recognised_despite_syntax_errors(text: str, meant: bool) -> None:
     assert format_named("srasp").looks_like(text) is meant

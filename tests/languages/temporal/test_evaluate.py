@@ -18,8 +18,8 @@ P, Q = "(Q_p or Q_b)", "(Q_q or Q_b)"
 
 Values = list[bool]
 Definition = Callable[[Values, Values, int], bool]
-"""What an operator means at position i (counted from 0), given where p and q hold: by recursion, where the evaluator
-has quantifiers."""
+"""The semantics of an operator at position i (counted from 0), given where p and q hold: by recursion, instead of the
+quantifiers of the interpreter."""
 
 
 def since(p: Values, q: Values, i: int) -> bool:
@@ -87,7 +87,7 @@ OPERATORS: dict[str, Definition] = {
 
 
 @pytest.mark.parametrize("text", OPERATORS)
-def test_every_operator_means_what_its_definition_says_on_every_word_up_to_length_5(text: str) -> None:
+def test_every_operator_agrees_with_its_definition_on_every_word_up_to_length_5(text: str) -> None:
     formula, meaning = parse_formula(text.format(p=P, q=Q)), OPERATORS[text]
     for word in words(LETTERS, 5):
         p, q = [letter in "pb" for letter in word], [letter in "qb" for letter in word]
@@ -123,7 +123,7 @@ def test_parity_is_right_on_words_without_ones() -> None:
 
 
 def test_parity_without_predicates_is_parity() -> None:
-    # The paper's formula in section 4.5: nowhere are there as many ones before as from here on.
+    # The paper's formula in section 4.5: there is no position with as many ones before it as from it on.
     parity = parse_formula("#<[#<[prev Q_1] = #>[Q_1]] = 0")
     for word in words("01", 7):
         if word:
@@ -170,7 +170,7 @@ def test_deep_and_shared_formulas_are_evaluated() -> None:
 
 
 @pytest.mark.parametrize("seed", range(60))
-def test_the_fast_evaluator_says_what_the_definitions_say(seed: int) -> None:
+def test_the_batch_interpreter_agrees_with_the_reference(seed: int) -> None:
     rng = random.Random(seed)
     formula = random_formula(rng, 4, "ab")
     specification = Specification(name="formula", formula=formula, alphabet=("a", "b"))

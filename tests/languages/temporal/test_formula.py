@@ -115,7 +115,7 @@ def test_formulas_made_of_something_else_are_refused() -> None:
         Comparison(Linear((), 10**5000), Relation.LESS, Linear())
 
 
-def test_a_comparison_knows_the_difference_of_its_sides() -> None:
+def test_a_comparison_has_the_difference_of_its_sides() -> None:
     comparison = parse_formula("2*#<[Q_a] + 5 - #>[Q_b] <= #<[Q_a] + #>[Q_b] + #<[Q_a] - 1")
     assert isinstance(comparison, Comparison)
     assert comparison.difference == Linear(((-2, RightCount(B)),), 6)

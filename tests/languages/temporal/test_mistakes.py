@@ -64,7 +64,7 @@ def test_the_line_is_shown_with_a_caret_under_the_place() -> None:
         ("999999999*999999999*(9*9) > #<[Q_a]", "too large", "1:20"),
     ],
 )
-def test_mistakes_are_named_with_their_place_and_what_is_right(text: str, what: str, where: str) -> None:
+def test_syntax_errors_have_a_place_and_a_hint(text: str, what: str, where: str) -> None:
     found = message(text)
     assert found.startswith(f"f.ltl:{where}: ")
     assert what in found
@@ -74,7 +74,7 @@ def test_carets_stay_under_their_place_after_tabs_and_wide_characters() -> None:
     assert message("Q_中\t@").splitlines()[1:3] == ["    Q_中 @", "         ^"]
 
 
-def test_of_a_long_line_the_part_around_the_mistake_is_shown() -> None:
+def test_a_long_line_is_clipped_around_the_error() -> None:
     _, line, caret, *_ = message("Q_a and " * 100 + "@" + " and Q_a" * 100).splitlines()
     assert line.startswith("    …")
     assert line.endswith("…")
@@ -111,7 +111,7 @@ def test_chains_of_and_and_or_are_not_nesting() -> None:
 
 
 @pytest.mark.parametrize("text", ["G(a -> F b)", "F a", "a U b", "!a", "a -> b", "a && b", "G(F(a))", "a since b"])
-def test_a_formula_with_bare_symbols_is_told_how_to_write_them(text: str) -> None:
+def test_bare_symbols_get_a_hint(text: str) -> None:
     with pytest.raises(SourceError) as caught:
         read_source(text)
     assert caught.value.hint == "write Q_a for the symbol a"

@@ -20,7 +20,7 @@ def true_at(name: str, *parameters: int) -> list[int]:
     return [number for number in range(20) if predicates.holds(name, number, parameters)]
 
 
-def test_the_predicates_that_are_there_hold_where_their_names_say() -> None:
+def test_built_in_predicates_have_their_defined_values() -> None:
     assert true_at("odd") == [1, 3, 5, 7, 9, 11, 13, 15, 17, 19]
     assert true_at("prime") == [2, 3, 5, 7, 11, 13, 17, 19]
     assert true_at("power2") == [1, 2, 4, 8, 16]
@@ -62,7 +62,7 @@ def test_parameters_are_checked_when_a_formula_is_made() -> None:
         Predicate("mod", parameters=(3, 3))
 
 
-def test_predicates_of_the_length_hold_where_their_names_say() -> None:
+def test_predicates_of_the_length_have_their_defined_values() -> None:
     def at(name: str, n: int, *parameters: int) -> list[int]:
         return [number for number in range(n + 1) if predicates.holds(name, number, parameters, n)]
 

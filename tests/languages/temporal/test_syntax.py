@@ -110,7 +110,7 @@ def test_other_ways_to_write_mean_the_same(ascii_form: str, others: list[str]) -
         assert parse_formula(text) == formula, text
 
 
-def test_unicode_is_what_people_read() -> None:
+def test_formulas_are_printed_in_unicode() -> None:
     text = "not Q_a and prev next Q_b or #<[Q_a] != 1 -> #>[Q_b] <= 2*#<[true] <-> Q_a since Q_b"
     unicode = "¬Q_a ∧ ⊖⊕Q_b ∨ ←#[Q_a] ≠ 1 → →#[Q_b] ≤ 2*←#[true] ↔ Q_a since Q_b"
     assert to_text(parse_formula(text), unicode=True) == unicode

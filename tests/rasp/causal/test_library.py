@@ -1,4 +1,4 @@
-"""Every function of the causal dialect, against lists of Python and loops over prefixes."""
+"""Every function of the causal dialect, compared with Python lists and loops over prefixes."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ from softmachine.rasp.causal import (
 
 Function = Callable[[Any], Any]
 OnPrefix = Callable[[list[int]], Any]
-"""What is expected at the last position of a prefix."""
+"""The expected value at the last position of a prefix."""
 
 
 def first_of(prefix: list[int], wanted: int, default: int = -1) -> int:
@@ -73,7 +73,7 @@ def part(numbers: list[int], default: int) -> int:
 
 
 def most_frequent(prefix: list[int]) -> int:
-    """The value that was the last to become the most frequent one."""
+    """The value that became the most frequent one last."""
     counts: Counter[int] = Counter()
     best, found = 0, 0
     for x in prefix:
@@ -84,7 +84,7 @@ def most_frequent(prefix: list[int]) -> int:
 
 
 def copied(prefix: list[int], offset: int) -> int:
-    """What stood so many positions after the first occurrence of the present value."""
+    """The value ``offset`` positions after the first occurrence of the current value."""
     places = [j for j in range(len(prefix) - offset) if prefix[j] == prefix[-1]]
     return prefix[places[0] + offset] if places else 0
 
@@ -166,7 +166,7 @@ CASES: dict[str, tuple[Function, OnPrefix]] = {
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_a_function_is_what_a_loop_over_prefixes_says(case: str) -> None:
+def test_functions_agree_with_loops_over_prefixes(case: str) -> None:
     function, expected = CASES[case]
     random = Random(case)
     for length in (1, 2, 3, 5, 8, 13):
@@ -175,7 +175,7 @@ def test_a_function_is_what_a_loop_over_prefixes_says(case: str) -> None:
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_the_program_of_a_function_says_the_same(case: str) -> None:
+def test_programs_of_functions_agree_with_the_functions(case: str) -> None:
     function, expected = CASES[case]
     program = causal.program(function, range(4), name=case)
     word = Random(case).choices(range(4), k=9)

@@ -1,4 +1,4 @@
-"""Programs of the causal dialect, and what is said of functions that are none."""
+"""Programs of the causal dialect, and errors for functions that are not programs."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from softmachine.support.errors import InvalidError, SoftmachineError, UsageErro
 
 
 def count_from(x: Any) -> Any:
-    """The next number, up to the second one that was given; then 0."""
+    """The next number, up to the second given one; then 0."""
     end = causal.index_select(x, causal.full(x, 1))
     return causal.where(x == end, causal.full(x, 0), (x + 1) % 8)
 
 
 def copy(x: Any) -> Any:
-    """After the mark 9: what stood before it, letter by letter; then 8."""
+    """After the mark 9: the letters before it, one by one; then 8."""
     mark = causal.firsts(x, causal.full(x, 9), default=-1)
     return causal.where(mark >= 0, causal.index_select(x, causal.indices(x) - mark, default=8), causal.full(x, 8))
 
@@ -32,18 +32,18 @@ def parity(x: Any) -> Any:
 
 
 def induction(x: Any) -> Any:
-    """What came after the last time that this was there."""
+    """The letter after the previous occurrence of the current one."""
     before = causal.shift_right(x, 1, default=-1)
     return causal.index_select(x, causal.lasts(before, x), default=-1)
 
 
-def test_counting_feeds_on_its_own_output() -> None:
+def test_counting_autoregressively() -> None:
     program = causal.program(count_from, range(8), stop="0")
     written = generate(program, ["2", "5", "2"])
     assert (written.letters, written.stopped) == (("3", "4", "5"), True)
 
 
-def test_copying_feeds_on_its_own_output() -> None:
+def test_copying_autoregressively() -> None:
     program = causal.program(copy, range(10), stop="9")
     written = generate(program, ["3", "1", "4", "9"])
     assert written.letters == ("3", "1", "4")
@@ -86,7 +86,7 @@ BAD: list[tuple[Callable[[Any], Any], type[SoftmachineError], str]] = [
 ]
 
 
-@pytest.mark.parametrize(("function", "kind", "said"), BAD)
-def test_bad_input_is_named(function: Callable[[Any], Any], kind: type[SoftmachineError], said: str) -> None:
-    with pytest.raises(kind, match=said):
+@pytest.mark.parametrize(("function", "kind", "message"), BAD)
+def test_bad_input_is_named(function: Callable[[Any], Any], kind: type[SoftmachineError], message: str) -> None:
+    with pytest.raises(kind, match=message):
         causal.evaluate(function, [1, 2])

@@ -28,7 +28,10 @@ SMALL = (NEGATION, CONSTANT)
 
 def circuits() -> Iterator[Family]:
     """Circuits as they are."""
-    for name, tight in (("circuit-binary", ("heads", "width", "precision")), ("circuit-unit", ("heads", "width"))):
+    for name, tight in (
+        ("circuit-and-or-not", ("heads", "width", "precision")),
+        ("circuit-threshold", ("heads", "width")),
+    ):
         yield Family(name, "parity", BITS, lambda n: (parity(n), None), tight, BOTH)
         yield Family(name, "small circuits", (0, 1), lambda n: (SMALL[n], None), tight, BOTH)
 
@@ -56,7 +59,7 @@ def evaluators() -> Iterator[Family]:
         BOTH,
     )
     yield Family(
-        "threshold-evaluator",
+        "circuit-evaluator-threshold",
         "majority",
         (3, 7, 15, 31, 63, 127),
         lambda n: (majority(n), fitting_length(majority(n), n, Basis.TC)),
@@ -66,7 +69,7 @@ def evaluators() -> Iterator[Family]:
     for name, source in (
         ("uniform-circuits", "parity-family"),
         ("uniform-circuits", "majority-sorted"),
-        ("uniform-thresholds", "vote-tree"),
+        ("uniform-circuits-threshold", "vote-tree"),
     ):
         yield Family(name, source, (1, 2, 3, 4, 6, 8), partial(of_length, source), tight)
 
@@ -86,9 +89,9 @@ def graphs() -> Iterator[Family]:
     yield Family("connectivity", "one vertex", (1,), lambda n: (path(n), None), attentions=BOTH)
     yield Family("connectivity", "paths", (2, 3, 4, 5, 6, 8, 16), lambda n: (path(n), None), (*tight, "width"), BOTH)
     yield Family("odd-walks", "paths", SIX, lambda n: (path(n), None), tight, BOTH)
-    yield Family("configuration-graph", "parity", SIX, lambda n: ("parity", n), ("precision",))
-    yield Family("nondeterministic-logspace", "equal-blocks", SIX, lambda n: ("equal-blocks", n), ("precision",))
-    yield Family("nondeterministic-logspace-literal", "tiny", SIX, lambda n: (TINY, n), ("N", "precision"))
+    yield Family("turing-configuration-graph", "parity", SIX, lambda n: ("parity", n), ("precision",))
+    yield Family("nl-configuration-graph", "equal-blocks", SIX, lambda n: ("equal-blocks", n), ("precision",))
+    yield Family("nl-configuration-graph-unpruned", "tiny", SIX, lambda n: (TINY, n), ("N", "precision"))
 
 
 TINY = logspace.parse("machine tiny\ninput a\nspace 1\nstart no\naccept yes\nno < < -> no < S S\n")

@@ -43,7 +43,7 @@ class Family:
 
 
 def measured(model: Model, quantity: str) -> int:
-    """What a model costs."""
+    """The cost of a model."""
     codec: Any = model.codec
     if quantity.endswith(SOFTMAX):
         program = model.theorem.signals(codec, model.theorem.certified)

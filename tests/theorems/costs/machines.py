@@ -33,22 +33,26 @@ def with_tapes(length: int | None, tapes: int) -> Made:
 def machines() -> Iterator[Family]:
     """Turing machines, by their tapes; those whose weights depend on a length, by lengths."""
     for name, length, tight in (
-        ("chapter-8", None, ("layers", "heads")),
-        ("chapter-8-summary", None, ("layers",)),
-        ("address-bits", 64, ("layers", "heads")),
+        ("turing-average-hard", None, ("layers", "heads")),
+        ("turing-average-hard-summary", None, ("layers",)),
+        ("turing-binary-address", 64, ("layers", "heads")),
     ):
         yield Family(name, "tapes", SIX, partial(with_tapes, length), tight)
-    for name in ("address-bits", "residues", "residues-without-positions"):
+    for name in ("turing-binary-address", "turing-residue-address", "turing-residue-address-no-positions"):
         yield Family(name, "lengths", LENGTHS, lambda length: (full_machine(1), length), ("layers", "heads"))
     keys = ("key width", "value width")
-    for name in ("ternary", "ternary-summary"):
+    for name in ("turing-ternary", "turing-ternary-summary"):
         yield Family(name, "lengths", LENGTHS, lambda length: (full_machine(1), length), ("heads per layer", *keys))
         yield Family(name, "states", (2, 9, 33, 130), lambda states: (many_states(states), 16), keys)
-    yield Family("ternary", "tapes", (1, 2, 4), lambda k: (full_machine(*TAPES[k]), 64), ("heads per layer", *keys))
+    yield Family(
+        "turing-ternary", "tapes", (1, 2, 4), lambda k: (full_machine(*TAPES[k]), 64), ("heads per layer", *keys)
+    )
     letters = (2, 3, 4, 5, 6, 7)
     yield Family(
         "turing-counter", "symbols", letters, lambda symbols: (full_machine(1, symbols=symbols), None), ("heads",)
     )
-    yield Family("turing-relative", "symbols", letters, lambda symbols: (full_machine(1, symbols=symbols), None))
+    yield Family(
+        "turing-counter-relative-bias", "symbols", letters, lambda symbols: (full_machine(1, symbols=symbols), None)
+    )
     automata = ("parity", "divisible-by-three", "shell-game")
     yield Family("automaton-layer-norm", "automata", (0, 1, 2), lambda k: (automata[k], None))

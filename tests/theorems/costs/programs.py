@@ -29,13 +29,13 @@ OURS = (PREVIOUS, SINCE, COUNT)
 OPERATORS: dict[str, tuple[str, ...]] = {
     "temporal-encoder": (*OURS, NEXT),
     "temporal-masked": OURS,
-    "temporal-encoder-unbounded": (*OURS, NEXT),
-    "temporal-masked-unbounded": OURS[:2],
-    "temporal-encoder-literal": (*OURS, NEXT),
-    "temporal-masked-literal": OURS,
-    "temporal-encoder-unbounded-literal": OURS,
-    "temporal-masked-unbounded-literal": OURS[:2],
-    "unique-hard": (PREVIOUS, NEXT, SINCE),
+    "temporal-encoder-unbounded-positions": (*OURS, NEXT),
+    "temporal-masked-unbounded-positions": OURS[:2],
+    "temporal-encoder-paper-positions": (*OURS, NEXT),
+    "temporal-masked-paper-positions": OURS,
+    "temporal-encoder-unbounded-paper-positions": OURS,
+    "temporal-masked-unbounded-paper-positions": OURS[:2],
+    "temporal-unique-hard": (PREVIOUS, NEXT, SINCE),
     "temporal-layer-norm": (PREVIOUS, NEXT, SINCE, COUNT, PREDICATE),
 }
 
@@ -43,8 +43,8 @@ OPERATORS: dict[str, tuple[str, ...]] = {
 def formulas() -> Iterator[Family]:
     """Operators that are nested once, twice, … six times, and random formulas."""
     for theorem, operators in OPERATORS.items():
-        tight: tuple[str, ...] = ("heads",) if theorem == "unique-hard" else ("heads", "layers")
-        tight = () if theorem.endswith(("literal", "norm")) else tight
+        tight: tuple[str, ...] = ("heads",) if theorem == "temporal-unique-hard" else ("heads", "layers")
+        tight = () if theorem.endswith(("paper-positions", "norm")) else tight
         for operator in operators:
             yield Family(theorem, operator, SIX, partial(nested_source, operator), tight)
         kinds = [kind for kind in (PAST if "masked" in theorem else ALL) if kind not in COUNTING or COUNT in operators]
@@ -89,14 +89,14 @@ def operators(count: int) -> crasp.Program:
 
 def programs_of_counts() -> Iterator[Family]:
     """C-RASP: nested counts, counts side by side, counts through R, Boolean operators, and random programs."""
-    for name in ("crasp", "crasp-relu-bounded", "crasp-layer-norm"):
+    for name in ("crasp", "crasp-relu-max-length", "crasp-layer-norm"):
         yield Family(name, "nested", SIX, lambda k: (comparisons(k), 64), ("heads", "layers"))
         yield Family(name, "operators", SIX, lambda k: (operators(k), 64), ("heads", "layers"))
-    for name in ("crasp", "crasp-relu", "crasp-relu-bounded", "crasp-layer-norm"):
+    for name in ("crasp", "crasp-relu", "crasp-relu-max-length", "crasp-layer-norm"):
         yield Family(name, "side by side", SIX, lambda k: (side_by_side(k), 64), ("heads",))
         yield Family(name, "through R", SIX, lambda k: (through_relation(k), 64), ("heads",))
     seeds = (*range(10), 11, 13)  # programs that the theorem does not refuse
-    yield Family("crasp", "random programs", seeds, lambda seed: (random_program(seed, thinks=seed % 2 == 0), None))
+    yield Family("crasp", "random programs", seeds, lambda seed: (random_program(seed, with_rules=seed % 2 == 0), None))
 
 
 def dividing(counters: int, order: str = "") -> counter.CounterMachine:
@@ -113,7 +113,7 @@ def dividing(counters: int, order: str = "") -> counter.CounterMachine:
 
 def counter_machines() -> Iterator[Family]:
     """Counter machines: one head whatever the number of counters is; one more for letters in order."""
-    for name in ("counter", "counter-relu", "counter-relu-bounded"):
+    for name in ("counter", "counter-relu", "counter-relu-max-length"):
         yield Family(name, "any order", SIX, lambda k: (dividing(k), 40), ("heads",))
     yield Family("counter", "in order", (2, 3, 4, 5, 6, 7), lambda k: (dividing(k, "order"), None), ("heads",))
 

@@ -1,4 +1,4 @@
-"""What transformers say, exactly: logits and answers of token sequences."""
+"""Exact logits and outputs of transformers on token sequences."""
 
 from __future__ import annotations
 
@@ -22,5 +22,5 @@ def logits(
 
 
 def answers(transformer: Transformer, sequences: Sequence[Sequence[str]], numbers: str) -> list[list[str]]:
-    """What is answered at every position."""
+    """The output at every position."""
     return DenseEngine(transformer, arithmetic(numbers)).answers(sequences)

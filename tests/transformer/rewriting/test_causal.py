@@ -1,4 +1,4 @@
-"""Heads that look back only, and padding: they say what heads say that see all, with the logits of before."""
+"""Causal heads with padding simulate bidirectional ones, with the same logits."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tests.transformer.rewriting.running import logits
 
 
 def drawn(seed: int) -> Transformer:
-    """A random transformer whose heads see all positions, and have no bias."""
+    """A random transformer of bidirectional heads without bias."""
     given = RandomTransformer(seed, denominators=(1, 2), masks=(Mask.ALL,)).transformer()
 
     def unbiased(layer: Layer) -> Layer:
@@ -43,7 +43,7 @@ def graph(size: int) -> Graph:
 
 
 def test_connectivity_that_looks_back_answers_every_graph_of_two_vertices() -> None:
-    """The loop stays a loop; the padding holds the stream after each turn."""
+    """Loops are preserved; the padding holds the stream after each iteration."""
     model = sm.compile(graph(2))
     padded = model.codec.prompt("a b").tokens
     back = causal(model.weights, len(padded))
@@ -55,7 +55,7 @@ def test_connectivity_that_looks_back_answers_every_graph_of_two_vertices() -> N
 
 
 def test_it_costs_two_layers_a_layer_and_padding_for_each_layer_that_is_passed() -> None:
-    """At six sizes: P positions for each layer, loops counted by turns; twice the width and four addresses."""
+    """At six sizes: P positions per executed layer, twice the width, and four addresses."""
     for size in (2, 3, 4, 5, 6, 7):
         given = sm.compile(graph(size)).weights
         positions = size**2 + size**3

@@ -1,4 +1,4 @@
-"""Layers of one head: they say what layers of many heads say, at every position, with the logits of before."""
+"""One head per layer: the same outputs and logits at every position."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One loop with phase flags: it says what several blocks say, with the logits of before, at every position."""
+"""One loop with phase flags: the same outputs and logits as several blocks, at every position."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tests.transformer.rewriting.running import answers, logits
 
 
 def check_costs(before: Transformer, after: Transformer, length: int | None = None) -> None:
-    """The theorem's: as many turns as all blocks make, all layers in each; a binary counter and two flags a block."""
+    """The costs: the sum of all iterations, all layers in each; a binary counter, and two flags per block."""
     blocks = [block for block in before.blocks if block.count(length)]
     (block,) = after.blocks
     assert block.repeats == turns(before, length)
@@ -75,7 +75,7 @@ def test_the_circuit_evaluator_in_one_loop_reads_and_evaluates(circuit: Circuit)
 
 
 def test_one_loop_of_the_evaluator_stays_in_its_regime() -> None:
-    """Corollary 5.1 at eight lengths: 2 log T + 2 turns of 5 layers, width O(log T), weights that F_2 has."""
+    """Corollary 5.1 at eight lengths: 2 log T + 2 iterations of 5 layers, width O(log T), weights in F_2."""
     for length in (16, 32, 64, 128, 256, 512, 1024, 2048):
         p = pointer_width(length)
         given = compile_program(signals(length, p, soft=False))

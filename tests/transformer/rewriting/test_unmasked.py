@@ -1,4 +1,4 @@
-"""Heads without masks, and padding: they say what masked heads say, with the logits of before."""
+"""Heads without masks, with padding, simulate masked ones, with the same logits."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def test_random_transformers_keep_their_logits(seed: int) -> None:
 
 @pytest.mark.parametrize("source", ["Q_a since Q_b", "prev Q_a", "Q_a until Q_b"])
 def test_formulas_without_masks_hold_where_they_held_on_every_short_word(source: str) -> None:
-    """Masks that look back, strictly too, so that the first position sees nothing, and ahead."""
+    """Causal and anticausal masks, also strict ones, with which the first position sees no key."""
     model = sm.compile(source, alphabet="ab")
     for length in range(4):
         for word in product("ab", repeat=length):

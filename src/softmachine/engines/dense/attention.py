@@ -132,7 +132,7 @@ def _undecided(head: Head, position: int, doubt: UndecidedError) -> PrecisionErr
     return PrecisionError(
         f"head {head.name!r} at position {position} cannot choose between the positions "
         f"{', '.join(map(str, doubt.candidates[:6]))}: {doubt.reason}",
-        hint=Remedy("use {}, or a theorem made for this format", arithmetic="exact"),
+        hint=Remedy("use {}, or a theorem for this format", arithmetic="exact"),
     )
 
 

@@ -86,7 +86,7 @@ class DenseEngine:
     @property
     def has_plain(self) -> bool:
         """Whether the draft model has been built."""
-        return type(self).plain.attrname in vars(self)
+        return "plain" in vars(self)
 
     def placed(self, positions: range, length: int | None) -> Tensor:
         """Return the position embedding at some positions of an input of length n."""

@@ -23,7 +23,7 @@ class DenseRun:
     """A task on the dense engine.
 
     Args:
-        task: What to run.
+        task: The parameters of the run.
         numbers: The arithmetic, or its name.
         said: The tokens emitted before.
     """
@@ -42,14 +42,14 @@ class DenseRun:
 
     @property
     def max_steps(self) -> int:
-        """How many steps are allowed."""
+        """The limit of steps."""
         return max(MAX_STEPS, len(self.tokens)) if self.task.max_steps is None else self.task.max_steps
 
     def prepare(self) -> None:
-        """Nothing is to be done before the first token."""
+        """Do nothing: the weights were prepared by the constructor."""
 
     def pieces(self) -> Iterator[Sequence[str]]:
-        """Every token as it comes; all answers of an encoder at once."""
+        """Yield the tokens of a decoder one by one, or the outputs of an encoder in one chunk."""
         codec, prompt = self.task.codec, self.task.prompt
         allow_pass(self.engine, (*prompt.tokens, *self.tokens), prompt.length)
         if not isinstance(codec, DecoderCodec):
@@ -61,7 +61,7 @@ class DenseRun:
             yield (token,)
 
     def _plain(self, codec: DecoderCodec[Source]) -> Iterator[str]:
-        """The tokens of a run in one context, up to the limit."""
+        """Yield the tokens of a run in a single context, up to the step limit."""
         prompt, positions = self.task.prompt, self.task.model.length
         for token in decode(self.engine, prompt, codec.stops, self.tokens):
             if len(self.tokens) >= codec.token_limit(self.max_steps) and not codec.stops(token):
@@ -71,7 +71,7 @@ class DenseRun:
             yield token
 
     def _segmented(self, codec: SegmentedCodec[Source]) -> Iterator[str]:
-        """The tokens of all segments, up to the limit of steps."""
+        """Yield the tokens of all segments, up to the step limit."""
         self.task.require_room(self.max_steps)
         steps, positions = sum(map(codec.is_step, self.tokens)), self.task.model.length
         marks = codec.stops, codec.segment_begins, codec.segment_ends
@@ -86,11 +86,15 @@ class DenseRun:
             yield step.token
 
     def save(self, file: Path) -> bool:
-        """It saves nothing."""
+        """Return False: the dense engine has no checkpoints."""
         return False
 
     def audit(self, steps: int, seed: int) -> Audited:
-        """It is the referee itself."""
+        """Refuse: the dense engine is itself the reference of audits.
+
+        Raises:
+            UsageError: Always.
+        """
         raise UsageError("only runs of the fast engine are audited", hint=Remedy(engine="fast"))
 
 

@@ -1,11 +1,11 @@
-"""Audits: random steps of a long run, done again with every score computed, in exact rational arithmetic.
+"""Audits: random steps of a long run, recomputed with every score, in exact rational arithmetic.
 
-For a step at position p, every head looks at every key again (no index, no closed form), every unit and every logit is
-recomputed from the weights in rationals, and the token has to come out. Of the positions before p, what keys and values
-are made of is taken from the run; these positions are other steps, which may be drawn as well.
+For a step at position p, every head compares every key (no index, no closed form), every unit and every logit is
+recomputed from the weights in rationals, and the token has to be the same. The numbers that keys and values before p
+are made of are taken from the run; these positions are other steps, which may be drawn as well.
 
-All steps are done together, head after head: one pass over the run for heads that do not need each other's results.
-Memory is that of the run, and of one block of keys.
+All steps are recomputed together, head after head: one pass over the run for heads that do not depend on each other.
+Memory is that of the run and of one block of keys.
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ if TYPE_CHECKING:
     from softmachine.engines.fast.engine import FastEngine, FastPass
 
 BLOCK = 1 << 16
-"""So many keys are looked at together."""
+"""Keys per block."""
 PER_NUMBER, PER_SCORE, PER_POSITION, BYTES = 50e-6, 2.5e-9, 30e-9, 200
-"""Seconds for a number of a step in rationals, a score, and a position that is read again; bytes of such a number."""
+"""Seconds per recomputed number, per score, and per position replayed; bytes per recomputed number."""
 
 
 @dataclass(frozen=True)
 class Difference:
-    """A step that comes out differently: its position, the run's token, and the right one (None for a tie)."""
+    """A step that differs when recomputed: its position, the run's token, and the correct one (None for a tie)."""
 
     position: int
     found: str
@@ -46,14 +46,14 @@ class Difference:
 
 @dataclass(frozen=True)
 class Audit:
-    """What an audit found.
+    """The result of an audit.
 
     Args:
-        steps: The positions of the steps that were done again.
-        scores: How many scores were computed.
-        differences: Those that came out differently.
-        positions: How many steps the run has, which these were drawn from.
-        seed: What they were drawn by.
+        steps: The positions of the recomputed steps.
+        scores: The number of scores computed.
+        differences: The steps that differ.
+        positions: The number of steps of the run, from which these were drawn.
+        seed: The seed of the draw.
     """
 
     steps: tuple[int, ...]
@@ -64,20 +64,20 @@ class Audit:
 
     @property
     def holds(self) -> bool:
-        """Whether all steps were right."""
+        """Whether all steps agree."""
         return not self.differences
 
     def __str__(self) -> str:
-        drawn = f"{len(self.steps):,} of {self.positions:,} steps (drawn by seed {self.seed})"
-        what = f"{drawn} done again in exact arithmetic, {self.scores:,} scores"
-        return f"{what}: {f'{len(self.differences)} are wrong' if self.differences else 'all right'}"
+        drawn = f"{len(self.steps):,} of {self.positions:,} steps (seed {self.seed})"
+        what = f"{drawn} recomputed in exact arithmetic, {self.scores:,} scores"
+        return f"{what}: {f'{len(self.differences)} differ' if self.differences else 'all agree'}"
 
 
 def audit(run: FastPass, count: int, seed: int = 0) -> Audit:
-    """Do random steps of a run again, drawn from all.
+    """Recompute random steps of a run.
 
     Raises:
-        EffortError: If that takes too long, and nobody said yes.
+        EffortError: If that takes too long and was not approved.
     """
     foresee(run.engine, min(count, len(run.spoken)), run.known, run.known)
     steps = drawn(run.spoken, count, seed)
@@ -85,31 +85,31 @@ def audit(run: FastPass, count: int, seed: int = 0) -> Audit:
 
 
 def foresee(engine: FastEngine, count: int, context: float, read: int) -> None:
-    """See that steps can be done again in reasonable time and memory: before they are drawn, which takes memory, too.
+    """Check the cost of recomputing steps. Called before they are drawn, since drawing takes memory too.
 
     Args:
         engine: The engine.
-        count: How many steps.
-        context: How many positions the context of one has, on average.
-        read: How many positions are read again.
+        count: The number of steps.
+        context: The average context length of a step.
+        read: The number of positions replayed.
 
     Raises:
-        EffortError: If they cannot, and nobody said yes.
+        EffortError: If it takes too much time or memory and was not approved.
     """
     flow = engine.flow
     heads = sum(isinstance(item, FlowHead) for item in flow.order)
     numbers = count * (len(flow.order) + len(flow.logits))
     seconds = numbers * PER_NUMBER + count * heads * context / 2 * PER_SCORE + heads * read * PER_POSITION
-    allow(Estimate(f"doing {many(count, 'step')} again", seconds, numbers * BYTES), hint="ask for fewer steps")
+    allow(Estimate(f"recomputing {many(count, 'step')}", seconds, numbers * BYTES), hint="ask for fewer steps")
 
 
 def drawn(candidates: range, count: int, seed: int) -> tuple[int, ...]:
-    """Which of some steps to do again, in rising order."""
+    """A random sample of the steps, in ascending order."""
     return tuple(sorted(random.Random(seed).sample(candidates, min(count, len(candidates)))))
 
 
 def done_again(run: FastPass, steps: Sequence[int]) -> tuple[int, tuple[Difference, ...]]:
-    """Do the steps at some positions again, in rising order; how many scores that took, and what is different."""
+    """Recompute the steps at some positions, in ascending order; returns the number of scores and the differences."""
     auditor = _Auditor(run, steps)
     found = zip(steps, map(run.said_at, steps), auditor.answers(), strict=True)
     return auditor.scores, tuple(Difference(*step) for step in found if step[1] != step[2])
@@ -117,11 +117,11 @@ def done_again(run: FastPass, steps: Sequence[int]) -> tuple[int, tuple[Differen
 
 @dataclass(frozen=True)
 class Found:
-    """What a head found at a step.
+    """The result of a head at a step.
 
     Args:
-        keys: The first of the keys that it chose.
-        count: How many they are.
+        keys: The first of the keys it selected.
+        count: The number of keys selected.
         values: The mean of their values; None for a component of numbers that the engine does not compute.
     """
 
@@ -131,9 +131,9 @@ class Found:
 
 
 def found(run: FastPass, steps: Sequence[int]) -> list[list[Found | None]]:
-    """What every head found at some positions, in rising order, with every score computed in rationals.
+    """The result of every head at some positions, in ascending order, with every score computed in rationals.
 
-    Heads come layer by layer, those of loops in every turn; None for one that nothing depends on.
+    Heads come layer by layer, those of loops once per iteration; None for a head that nothing depends on.
     """
     auditor = _Auditor(run, steps, every=True)
     auditor.answers()
@@ -142,7 +142,7 @@ def found(run: FastPass, steps: Sequence[int]) -> list[list[Found | None]]:
 
 @dataclass(frozen=True)
 class _Step:
-    """A step that is done again: its position, its token, and the atoms as far as they are known."""
+    """A step to recompute: its position, its token, and the atoms computed so far."""
 
     position: int
     token: int
@@ -153,7 +153,7 @@ class _Step:
 
 
 class _Auditor:
-    """Some steps of a run; of heads, what is read of that which they retrieve, or every component."""
+    """Some steps of a run. Heads retrieve the components that are read, or all of them if ``every``."""
 
     def __init__(self, run: FastPass, steps: Sequence[int], *, every: bool = False) -> None:
         self.every = every
@@ -162,17 +162,17 @@ class _Auditor:
         self.steps = [_Step(position, run.tokens[position], {}) for position in steps]
         self.scores = 0
         self.asked: dict[FlowHead, tuple[Sequence[int], Sequence[Question]]] = {}
-        """Of each head that is needed, the components that it retrieves, and what it asked at the steps and found."""
+        """For each head that is needed, the components it retrieves, and its queries at the steps."""
 
     def answers(self) -> list[str | None]:
-        """What the model says at each step; None if logits are equal."""
+        """The model's output at each step; None if logits are equal."""
         todo: Sequence[int | FlowHead] = self.flow.order if self.steps else ()
         while todo:
             todo = self._retrieve(self._compute(todo))
-        return [self._said(step) for step in self.steps]
+        return [self._argmax_output(step) for step in self.steps]
 
     def found(self, head: FlowHead) -> list[Found | None]:
-        """What a head found at the steps."""
+        """The results of a head at the steps."""
         if head not in self.asked:
             return [None] * len(self.steps)
         components, questions = self.asked[head]
@@ -181,13 +181,13 @@ class _Auditor:
             for question in questions
         ]
 
-    def _said(self, step: _Step) -> str | None:
+    def _argmax_output(self, step: _Step) -> str | None:
         logits = [step.value(form) for form in self.flow.logits]
         best = [k for k, logit in enumerate(logits) if logit == max(logits)]
         return self.run.engine.transformer.outputs[best[0]] if len(best) == 1 else None
 
     def _compute(self, todo: Sequence[int | FlowHead]) -> list[int | FlowHead]:
-        """Compute all that needs no head that is still to do; what is left."""
+        """Compute everything that does not depend on a pending head; returns what is left."""
         left: list[int | FlowHead] = []
         for item in todo:
             if isinstance(item, FlowHead):
@@ -195,24 +195,24 @@ class _Auditor:
             elif isinstance(atom := self.flow.atoms[item], Position):
                 for step in self.steps:
                     step.atoms[item] = atom.feature.at(step.position)
-            elif isinstance(atom, Unit) and not self._knows([atom.form]):
+            elif isinstance(atom, Unit) and not self._are_computed([atom.form]):
                 left.append(item)
             elif isinstance(atom, Unit):
                 for step in self.steps:
                     step.atoms[item] = atom.of(step.value(atom.form))
         return left
 
-    def _knows(self, forms: Sequence[Form]) -> bool:
+    def _are_computed(self, forms: Sequence[Form]) -> bool:
         return all(number in self.steps[0].atoms for form in forms for number in form.terms)
 
     def _retrieve(self, todo: Sequence[int | FlowHead]) -> list[int | FlowHead]:
-        """Let all heads look for which everything is there that they need; what is left."""
+        """Evaluate all heads whose inputs are computed; returns what is left."""
         heads = [_Asking(head, self.flow, every=self.every) for head in todo if isinstance(head, FlowHead)]
-        ready = [head for head in heads if self._knows(head.forms)]
+        ready = [head for head in heads if self._are_computed(head.forms)]
         assert ready or not heads, "a head needs only what comes before it"
         searches = [Search([head.question(step) for step in self.steps]) for head in ready]
         atoms = sorted({number for head in ready for number in head.recorded})
-        run, count = self.run, self.steps[-1].position  # keys that some step sees besides its own
+        run, count = self.run, self.steps[-1].position  # keys visible to some step besides its own
         for block in read_again(run.engine, run.tokens, count, atoms, BLOCK) if ready else ():
             for search in searches:
                 search.see(block)
@@ -226,18 +226,18 @@ class _Auditor:
 
 
 def _means(question: Question, components: Sequence[int], count: int) -> list[Fraction | None]:
-    """The mean of every component that was asked for, by its number."""
+    """The mean of every requested component, by its number."""
     known = dict(zip(components, _means_of(question, len(components)), strict=True))
     return [known.get(component) for component in range(count)]
 
 
 def _means_of(question: Question, count: int) -> list[Fraction]:
-    """The means that answer a question; zeros where nothing is seen."""
+    """The means that a query retrieves; zeros if no key is visible."""
     return [total / question.count for total in question.totals] if question.count else [ZERO] * count
 
 
 class _Asking:
-    """A head, with its forms as sums of columns: those of the components that are read, or of every one."""
+    """A head, with its forms as sums of columns: those of the components that are read, or of all."""
 
     def __init__(self, head: FlowHead, flow: Flow, *, every: bool) -> None:
         self.head, self.flow = head, flow
@@ -247,18 +247,18 @@ class _Asking:
         self.values = [head.value[component] for component in self.components]
 
     def _computed(self, form: Form) -> bool:
-        """Whether the engine computes all that a form is made of."""
+        """Whether the engine computes all atoms of a form."""
         atoms = self.flow.atoms
         return all(number in self.flow.order or isinstance(atoms[number], Position) for number in form.terms)
 
     @property
     def forms(self) -> list[Form]:
-        """What is needed at the present position."""
+        """The forms needed at the current position."""
         return [*self.head.query, *self.head.key, *self.values]
 
     @property
     def recorded(self) -> set[int]:
-        """The atoms of which keys and values are made, but for position features."""
+        """The atoms that keys and values are made of, except position features."""
         numbers = {number for form in (*self.head.key, *self.values) for number in form.terms}
         return {number for number in numbers if not isinstance(self.flow.atoms[number], Position)}
 
@@ -276,7 +276,7 @@ class _Asking:
         return Sum(weights, form.constant)
 
     def question(self, step: _Step) -> Question:
-        """What the head asks at a step."""
+        """The head's query at a step."""
         (keys, values), bias = self.sums, self.head.bias
         query = [step.value(form) for form in self.head.query]
         more: dict[Name, Fraction] = {} if bias is None else {OfBias(bias, step.position): Fraction(1)}
@@ -284,7 +284,7 @@ class _Asking:
         return Question(step.position, score, values, self.head.weighting.choice)
 
     def settle(self, step: _Step, question: Question) -> None:
-        """Let the head see its own position as well, if it may; what it retrieves is known then."""
+        """Add the step's own key if the mask includes it, and store the retrieved values."""
         if self.head.mask is Mask.CAUSAL:
             pairs = zip(self.head.query, self.head.key, strict=True)
             own = sum((step.value(query) * step.value(key) for query, key in pairs), ZERO)

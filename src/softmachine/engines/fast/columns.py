@@ -1,4 +1,4 @@
-"""Numbers at many positions: what keys and values are made of, in blocks, as exact integers over denominators."""
+"""Columns: the numbers keys and values are made of, in blocks of positions, as exact integers over denominators."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from softmachine.transformer.features import I_SQUARED, INVERSE, Feature, I, Rel
 
 Floats = NDArray[np.float64]
 Integers = NDArray[Any]
-"""Of 64 bits, or Python's where these do not do."""
+"""int64 arrays, or object arrays of Python integers where these would overflow."""
 Chosen = slice | NDArray[np.intp]
 ROUNDING = 2.0**-52
 
 
 def integers(values: Sequence[int]) -> Integers:
-    """An array of integers, whatever their size."""
+    """An array of integers of any size."""
     return np.array(values, dtype=np.int64 if max(map(abs, values), default=0) < SAFE else object)
 
 
@@ -35,7 +35,7 @@ def _sum(numbers: Integers) -> int:
 
 @dataclass(frozen=True)
 class Column:
-    """A number at the positions of a block: numerators, over one denominator for all or one for each."""
+    """A number at the positions of a block: numerators, and one common denominator or one per position."""
 
     n: Integers
     d: int | Integers
@@ -52,17 +52,17 @@ class Column:
 
     @property
     def over(self) -> int:
-        """The denominator that all have, or 0."""
+        """The common denominator, or 0 if there is none."""
         return self.d if isinstance(self.d, int) else 0
 
     @property
     def floats(self) -> Floats:
-        """The numerators, if all have one denominator, and else the quotients; rounded."""
+        """The numerators if there is a common denominator, else the quotients; rounded."""
         above: Floats = self.n.astype(np.float64)
         return above if isinstance(self.d, int) else above / self.d.astype(np.float64)
 
     def total(self, chosen: Chosen) -> Fraction:
-        """The sum of some of its numbers."""
+        """The sum over selected positions."""
         n = self.n[chosen]
         if isinstance(self.d, int):
             return Fraction(_sum(n), self.d)
@@ -71,7 +71,7 @@ class Column:
 
 
 class Keys:
-    """Some columns of a block, the same rounded, and integers that no number in them exceeds."""
+    """Columns of a block, their float64 roundings, and an integer upper bound on the absolute value of each."""
 
     def __init__(self, columns: Sequence[Column]) -> None:
         self.columns = columns
@@ -81,7 +81,7 @@ class Keys:
 
 
 class Name(Protocol):
-    """What a column is of; it has to be hashable."""
+    """The identity of a column; hashable."""
 
     def column(self, block: Block) -> Column:
         """The column in a block."""
@@ -89,13 +89,13 @@ class Name(Protocol):
 
 @dataclass
 class Block:
-    """Some positions of a run, one after the other.
+    """A range of consecutive positions of a run.
 
     Args:
         first: The first position.
         tokens: Their tokens.
-        record: Numerators and denominators of some atoms, in turn.
-        atoms: Which column of the record an atom begins in.
+        record: Numerators and denominators of some atoms, alternating.
+        atoms: For each atom its first column in the record.
     """
 
     first: int
@@ -112,7 +112,7 @@ class Block:
         return self._columns[name]
 
     def keys(self, names: Sequence[Name]) -> Keys:
-        """Some columns, for heads that compare them; heads that compare the same share them."""
+        """Columns as keys; heads that compare the same columns share them."""
         if tuple(names) not in self._keys:
             self._keys[tuple(names)] = Keys([self.column(name) for name in names])
         return self._keys[tuple(names)]
@@ -125,7 +125,7 @@ class Block:
 
 @dataclass(frozen=True, eq=False)
 class OfToken:
-    """What only the token decides.
+    """A number determined by the token.
 
     Args:
         values: The number for each token.
@@ -141,7 +141,7 @@ class OfToken:
 
 @dataclass(frozen=True)
 class OfPosition:
-    """A position feature; all but the plainest are asked position by position."""
+    """A position feature; all but the simplest are evaluated position by position."""
 
     feature: Feature
 
@@ -159,7 +159,7 @@ class OfPosition:
 
 @dataclass(frozen=True)
 class OfAtom:
-    """An atom that was written down when the run was read again."""
+    """An atom recorded during the replay."""
 
     number: int
 
@@ -172,13 +172,13 @@ class OfAtom:
 
 
 def of_atom(number: int, atom: Atom) -> OfPosition | OfAtom:
-    """What the column of an atom is of: only position features are known without reading the run again."""
+    """The column of an atom: only position features are known without a replay."""
     return OfPosition(atom.feature) if isinstance(atom, Position) else OfAtom(number)
 
 
 @dataclass(frozen=True)
 class OfBias:
-    """What a relation between positions adds to the scores of one query."""
+    """The bias that a relation between positions adds to the scores of one query."""
 
     relation: Relation
     query: int

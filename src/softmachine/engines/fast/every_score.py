@@ -1,9 +1,8 @@
-"""Every score: what a head retrieves at some positions, by comparing all keys. No index, no closed form.
+"""Brute-force exact attention: retrieves by comparing all keys. No index, no closed form.
 
-Keys are looked at in blocks, so that memory does not grow with the run. Scores are sums of products of integers. A
-matrix product in floating point is exact as long as no sum can reach 2^53; where one might, or where keys have
-different denominators, it only tells which keys cannot be the best, and the others are compared in integers or
-fractions.
+Keys are processed in blocks, so that memory does not grow with the run. Scores are sums of products of integers. A
+floating-point matrix product is exact as long as no sum can reach 2^53. Where one might, or where keys have different
+denominators, the product only rules out keys that cannot be the best; the others are compared in integers or fractions.
 """
 
 from __future__ import annotations
@@ -23,9 +22,9 @@ from softmachine.transformer.attention import Choice
 EXACT = 2**53
 """Sums of products whose absolute values add up to less than this are exact in float64, in whatever order."""
 MOST_KEYS = 64
-"""So many of the best keys are remembered by their positions."""
+"""Maximum number of best keys whose positions are listed."""
 TOGETHER = 64
-"""So many questions are multiplied with a block at once."""
+"""Queries per matrix product."""
 
 
 @dataclass(frozen=True)
@@ -37,7 +36,7 @@ class Sum:
 
     @staticmethod
     def of(parts: Iterable[tuple[Fraction, Sum]], more: Mapping[Name, Fraction]) -> Sum:
-        """A linear combination of sums, and more columns."""
+        """A linear combination of sums, plus further columns."""
         weights, constant = dict(more), Fraction(0)
         for factor, part in parts:
             constant += factor * part.constant
@@ -46,20 +45,20 @@ class Sum:
         return Sum({name: weight for name, weight in weights.items() if weight}, constant)
 
     def total(self, block: Block, chosen: Chosen, count: int) -> Fraction:
-        """The sum of it over some positions of a block."""
+        """Its total over selected positions of a block."""
         parts = (weight * block.column(name).total(chosen) for name, weight in self.weights.items())
         return sum(parts, count * self.constant)
 
 
 @dataclass
 class Question:
-    """What a head asks at a position, and the answer as far as keys have been seen.
+    """A query of a head at a position, and the argmax over the keys processed so far.
 
     Args:
-        position: The position; keys before it are looked at.
-        score: What a key scores.
-        values: What is retrieved.
-        choice: Which of the best keys count.
+        position: The position; keys before it are compared.
+        score: The score of a key.
+        values: The retrieved values.
+        choice: How ties between best keys are resolved.
     """
 
     position: int
@@ -73,7 +72,7 @@ class Question:
     """The first of the best keys, by their positions."""
 
     def offer(self, score: Fraction, keys: Sequence[int], count: int, totals: Callable[[], list[Fraction]]) -> None:
-        """Take later keys that have the same score into account, if none is better; some of them by their positions."""
+        """Update the argmax with later keys of equal score; ``keys`` lists the first of their positions."""
         if self.best is not None and (score < self.best or (score == self.best and self.choice is Choice.LEFTMOST)):
             return
         if score == self.best and self.choice is not Choice.RIGHTMOST:
@@ -84,7 +83,7 @@ class Question:
             self.best, self.count, self.totals, self.keys = score, count, totals(), list(keys)
 
     def offer_block(self, score: Fraction, chosen: Chosen, block: Block) -> None:
-        """The same, for some positions of a block."""
+        """Update the argmax with selected positions of a block."""
         places = range(len(block.tokens))[chosen] if isinstance(chosen, slice) else chosen
         if self.choice in (Choice.LEFTMOST, Choice.RIGHTMOST):
             places = places[:1] if self.choice is Choice.LEFTMOST else places[-1:]
@@ -94,20 +93,20 @@ class Question:
 
 
 class Search:
-    """One head, and what it asks at some positions.
+    """One head and its queries at some positions.
 
     Args:
-        questions: The questions.
+        questions: The queries.
     """
 
     def __init__(self, questions: Sequence[Question]) -> None:
         self.questions = questions
         self.names = list(dict.fromkeys(name for question in questions for name in question.score.weights))
         self._overs: list[int] = []
-        self._scaled: list[_Scaled] = []
+        self._scaled: list[_ScaledQuery] = []
 
     def see(self, block: Block) -> None:
-        """Look at the keys of a block."""
+        """Process the keys of a block."""
         if not self.names:  # all keys score the same
             for question in self.questions:
                 if question.position > block.first:
@@ -117,19 +116,20 @@ class Search:
         keys = block.keys(self.names)
         overs = [column.over for column in keys.columns]
         if overs != self._overs:
-            self._overs, self._scaled = overs, [_Scaled(question, self.names, overs) for question in self.questions]
-        asked = [scaled for scaled in self._scaled if scaled.question.position > block.first]
-        for start in range(0, len(asked), TOGETHER):
-            _compare(asked[start : start + TOGETHER], keys, block)
+            self._overs = overs
+            self._scaled = [_ScaledQuery(question, self.names, overs) for question in self.questions]
+        pending = [scaled for scaled in self._scaled if scaled.question.position > block.first]
+        for start in range(0, len(pending), TOGETHER):
+            _update_all(pending[start : start + TOGETHER], keys, block)
 
 
-class _Scaled:
-    """A question whose weights were multiplied by a number, so that they are integers for columns with one denominator.
+class _ScaledQuery:
+    """A query whose weights are scaled to integers for columns that have one denominator.
 
     Args:
-        question: The question.
+        question: The query.
         names: The columns.
-        overs: Their denominators, 0 for columns with many.
+        overs: Their denominators, 0 for columns with several.
     """
 
     def __init__(self, question: Question, names: Sequence[Name], overs: Sequence[int]) -> None:
@@ -142,14 +142,14 @@ class _Scaled:
         self._before: tuple[Fraction | None, int, float] = (None, 0, 0.0)
 
     def rounded(self, keys: Keys) -> tuple[list[float], int, float]:
-        """Factors as floats, what they were divided by, and how far scores may then be off."""
+        """The scaled weights as floats, their divisor, and a bound on the error of scores computed from them."""
         pairs = list(zip(self.factors, keys.sizes, strict=True))
         size = sum(abs(factor) * most for factor, most in pairs)
         by, error = (1, 0.0) if self.even and size < EXACT else (max(size, 1), (len(pairs) + 8) * ROUNDING)
         return [factor / by if most else 0.0 for factor, most in pairs], by, error
 
     def before(self, by: int) -> float:
-        """The best score up to now on the same scale, rounded."""
+        """The best score so far on the same scale, rounded."""
         best = self.question.best
         if best is None:
             return -np.inf
@@ -171,20 +171,20 @@ class _Scaled:
         return found
 
 
-def _compare(asked: Sequence[_Scaled], keys: Keys, block: Block) -> None:
-    """Let the keys of a block be the answer to those questions for which they are better than what was found before."""
-    rounded = [scaled.rounded(keys) for scaled in asked]
+def _update_all(queries: Sequence[_ScaledQuery], keys: Keys, block: Block) -> None:
+    """Update those queries for which a key of the block is at least as good as the best so far."""
+    rounded = [query.rounded(keys) for query in queries]
     scores = np.array([factors for factors, _, _ in rounded]) @ keys.floats
-    for row, scaled in zip(scores, asked, strict=True):
-        row[scaled.question.position - block.first :] = -np.inf
-    for row, top, scaled, (_, by, error) in zip(scores, scores.max(axis=1).tolist(), asked, rounded, strict=True):
-        before = scaled.before(by)
+    for row, query in zip(scores, queries, strict=True):
+        row[query.question.position - block.first :] = -np.inf
+    for row, top, query, (_, by, error) in zip(scores, scores.max(axis=1).tolist(), queries, rounded, strict=True):
+        before = query.before(by)
         if top + error < before - abs(before) * ROUNDING:
             continue
         places = np.flatnonzero(row >= top - 2 * error)
-        best = Fraction(int(top), scaled.scale)
+        best = Fraction(int(top), query.scale)
         if error:
-            found = scaled.scores(keys, places, by)
+            found = query.scores(keys, places, by)
             best = max(found)
             places = places[[score == best for score in found]]
-        scaled.question.offer_block(best + scaled.question.score.constant, places, block)
+        query.question.offer_block(best + query.question.score.constant, places, block)

@@ -1,4 +1,4 @@
-"""Arrays that grow with a run: before a large one is made, it is seen whether there is memory for it."""
+"""Memory guard: checks free memory before a large array is allocated."""
 
 from __future__ import annotations
 
@@ -7,22 +7,22 @@ from softmachine.support.estimates import size
 from softmachine.support.memory import free_memory
 
 WORTH_ASKING = 1 << 26
-"""For fewer bytes nobody is asked."""
+"""Smaller allocations are not checked."""
 
 
 def require_memory(needed: int, what: str) -> None:
-    """See that there is memory for an array.
+    """Raise unless there is memory for an array.
 
     Args:
         needed: Its bytes.
-        what: What cannot be done without, and what it takes the memory for: the beginning of a sentence.
+        what: What failed and what needs the memory: the beginning of the message.
 
     Raises:
-        EffortError: If there is not; nothing was changed, so that a run can be looked at and saved.
+        EffortError: If there is not enough. Nothing was changed, so the run can still be inspected and saved.
     """
     free = free_memory() if needed >= WORTH_ASKING else None
     if free is not None and needed > free:
         raise EffortError(
-            f"{what} would take {size(needed)} of memory, and {size(free)} is free",
-            hint="a run that was saved goes on where there is more memory; fewer steps take less",
+            f"{what} would take {size(needed)} of memory, but only {size(free)} is free",
+            hint="resume the checkpoint on a machine with more memory, or run fewer steps",
         )

@@ -1,4 +1,4 @@
-"""Runs on the fast engine: in one context, in segments that go on from summaries, or all answers to what is given."""
+"""Runs on the fast engine: in one context, in segments that continue from summaries, or in a single pass."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ from softmachine.support.token_array import Coded
 from softmachine.theorems.codec import DecoderCodec, SegmentedCodec
 
 MAX_STEPS = 100_000_000
-"""So many steps are allowed, if nothing else is said."""
+"""Default limit on steps."""
 FIRST_PIECE, LARGEST_PIECE = 1 << 12, 1 << 21
-"""How many positions the engine computes before it lets others look."""
+"""Positions per chunk: first chunk, and maximum (the size doubles)."""
 
 
 class OneContext(FastPass):
@@ -33,12 +33,12 @@ class OneContext(FastPass):
 
     Args:
         engine: The engine.
-        codec: What ends a run.
-        prompt: What it starts on.
-        said: What is known to follow.
-        most_tokens: How many tokens may follow the prompt. The one after these is looked at, too: if it is the one that
-            stops the run, the run has ended.
-        most_positions: How many tokens the context may have, if the weights were made for a length.
+        codec: Determines which token ends a run.
+        prompt: The input tokens.
+        said: Tokens already known to follow the prompt.
+        most_tokens: Maximum number of tokens after the prompt. The next one is computed as well: if it is the stop
+            token, the run has ended.
+        most_positions: Maximum context length, if the weights were built for one.
     """
 
     def __init__(
@@ -59,35 +59,35 @@ class OneContext(FastPass):
 
     @property
     def ended(self) -> bool:
-        """Whether there is nothing more to compute."""
+        """Whether nothing is left to compute."""
         return self.stopped_by is not None or self.read >= self.end
 
     @property
     def outgrown(self) -> bool:
-        """Whether the weights were not made for a context as long as this one."""
+        """Whether the run exceeded the context length the weights were built for."""
         return self.stopped_by is None and self.end + 1 < self.wanted
 
     def advance(self, count: int) -> None:
-        """Compute so many positions more, unless the run ends before."""
+        """Compute ``count`` more positions, unless the run ends earlier."""
         self.go(min(self.end, self.read + count))
 
     @property
     def spoken(self) -> range:
-        """The positions after which something was said, as far as that is allowed."""
+        """The positions that produced an output, up to the token limit."""
         every = super().spoken
         return every[: self.wanted - self.prompt] if self.stopped_by is None else every
 
     def audit(self, count: int, seed: int) -> Audit:
-        """Do random steps again."""
+        """Recompute random steps."""
         return audit(self, count, seed)
 
 
 class OneReading(FastPass):
-    """All answers of a model that answers at once, if no position needs a later one.
+    """A single pass over the input of a model that answers at every position, if no position depends on a later one.
 
     Args:
         engine: The engine.
-        prompt: What it answers to.
+        prompt: The input tokens.
     """
 
     def __init__(self, engine: FastEngine, prompt: Sequence[str]) -> None:
@@ -97,22 +97,22 @@ class OneReading(FastPass):
 
     @property
     def ended(self) -> bool:
-        """Whether everything is answered."""
+        """Whether all answers are computed."""
         return self.stopped_by is not None or not self.given
 
     def advance(self, count: int) -> None:
-        """Compute so many positions more."""
+        """Compute ``count`` more positions."""
         self.go(min(self.given, self.read + count))
 
     def said_since(self, most: int) -> Coded[str]:
-        """All answers; none before the last is there."""
+        """All answers, or none before the last one is computed."""
         del most
         answered = self.answered()
         return answered if self.ended else answered[:0]
 
     @property
     def spoken(self) -> range:
-        """The positions that are answered."""
+        """The positions with answers."""
         return range(self.given if self.ended else 0)
 
     def said_at(self, position: int) -> str:
@@ -120,20 +120,20 @@ class OneReading(FastPass):
         return self.answered()[position]
 
     def audit(self, count: int, seed: int) -> Audit:
-        """Do random positions again."""
+        """Recompute random positions."""
         return audit(self, count, seed)
 
 
 class FastRun:
-    """A task on the fast engine, which is exact whatever the arithmetic.
+    """A run request on the fast engine, which is exact whatever the arithmetic.
 
     Args:
-        task: What to run.
+        task: The request.
         numbers: Not used.
-        said: What was said before.
+        said: Tokens already known to follow the prompt.
 
     Raises:
-        UsageError: If the fast engine cannot do it.
+        UsageError: If the fast engine does not support the model.
     """
 
     arithmetic = "exact"
@@ -152,7 +152,7 @@ class FastRun:
             ) from None
         self.limit = codec.token_limit(self.max_steps) if isinstance(codec, DecoderCodec) else 0
         self.visible = self.limit
-        """How many tokens are handed out at most. A saved run also holds the token after its last; see `resume`."""
+        """Maximum number of tokens reported. A saved run also holds the next token; see `resume`."""
         positions = model.length
         self.run: OneContext | SegmentedPass | OneReading
         if not isinstance(codec, DecoderCodec):
@@ -165,56 +165,56 @@ class FastRun:
 
     @property
     def tokens(self) -> Sequence[str]:
-        """What was said up to now."""
+        """The output so far."""
         return self.run.said_since(self.visible)
 
     @property
     def segments(self) -> list[int]:
-        """How many tokens each context has."""
+        """The number of tokens of each context."""
         return self.run.segments
 
     @property
     def size(self) -> int:
-        """The bytes that the run takes."""
+        """The memory of the run in bytes."""
         return self.run.size
 
     @property
     def ready(self) -> bool:
-        """Whether the machine code is there."""
+        """Whether the machine code is available without compiling."""
         return self.run.engine.ready
 
     def prepare(self) -> None:
-        """Load the machine code, or make it."""
+        """Load or compile the machine code."""
         self.run.prepare()
 
     def pieces(self) -> Iterator[Sequence[str]]:
-        """Many tokens at a time."""
+        """The output, chunk by chunk."""
         self.task.require_room(self.max_steps)
-        seen, piece, self.visible = len(self.tokens), FIRST_PIECE, self.limit
+        reported, chunk, self.visible = len(self.tokens), FIRST_PIECE, self.limit
         outlook = Outlook(self)
         while not self.run.ended:
-            self.run.advance(piece)
-            said = self.tokens
-            outlook.see(len(said))
-            yield said[seen:]
-            seen, piece = len(said), min(2 * piece, LARGEST_PIECE)
+            self.run.advance(chunk)
+            output = self.tokens
+            outlook.see(len(output))
+            yield output[reported:]
+            reported, chunk = len(output), min(2 * chunk, LARGEST_PIECE)
         if self.run.outgrown:
             raise self.task.outgrown(self.max_steps)
 
     def save(self, file: Path) -> bool:
-        """Write the run to a file; one that has ended as it was before its last decision. Answers are not saved."""
+        """Save a checkpoint (of an ended run before its last decision); False for single-pass runs, which have none."""
         if isinstance(self.run, OneReading):
             return False
         saved_run.save(self.run, file, self.max_steps, self.task.model.length)
         return True
 
     def audit(self, steps: int, seed: int) -> Audit:
-        """Random steps done again, with every score computed in exact arithmetic."""
+        """Recompute random steps with every score, in exact arithmetic."""
         return self.run.audit(steps, seed)
 
 
 class Outlook:
-    """What is known of a run for which someone allows many steps: nobody knows when it ends, so nothing is refused.
+    """Reports the limits of a run with an explicit step limit. When it ends is unknown, so nothing is refused.
 
     Args:
         run: The run.
@@ -225,21 +225,21 @@ class Outlook:
         self.asked = run.task.max_steps is not None
         context, allowed = run.run, many(run.max_steps, "step")
         if self.asked and isinstance(context, OneContext) and context.end > (most := context.engine.code.horizon):
-            mention(f"{allowed} are allowed, but a context has at most {most:,} positions: a run that is longer stops")
+            mention(f"{allowed} are allowed, but the run stops at the maximum context of {most:,} positions")
 
     def see(self, count: int) -> None:
-        """So many tokens are there: say how long all would take, once, as soon as that can be told."""
+        """Report once, as soon as it can be estimated, how long all allowed steps would take."""
         spent = time.perf_counter() - self.began
         if self.asked and spent > SOON and count > self.before:
             self.asked = False
             seconds = spent / (count - self.before) * (self.run.limit - self.before)
             if seconds > WORTH_SAYING:
                 allowed = many(self.run.max_steps, "step")
-                mention(f"all {allowed} that are allowed take about {duration(seconds)}; the run may end before")
+                mention(f"all {allowed} allowed take about {duration(seconds)}; the run may end earlier")
 
 
 def resume(task: Task, file: Path) -> FastRun:
-    """The run that was saved to a file; if nothing is said of steps, it may make as many as it might before."""
+    """Resume a run from a checkpoint; without an explicit limit it may take as many steps as before."""
     if task.max_steps is None:
         task = replace(task, max_steps=max(MAX_STEPS, saved_run.steps_allowed(file)))
     run = FastRun(task)
@@ -247,19 +247,19 @@ def resume(task: Task, file: Path) -> FastRun:
         saved_run.load(run.run, file, task.model.length)
     if isinstance(task.codec, DecoderCodec):
         reported = task.codec.token_limit(saved_run.steps_allowed(file))
-        if len(run.tokens) == reported + 1:  # it looked one token ahead, to see whether that stops the run
+        if len(run.tokens) == reported + 1:  # it computed one token ahead, to detect a stop
             run.visible = reported
     return run
 
 
 def require_free(file: Path, run: Execution | None) -> None:
-    """Complain if a file is there that saving a run, if it is known yet, would destroy."""
+    """Raise if saving would overwrite a file that must not be replaced; see `saved_run.require_free`."""
     fast = run if isinstance(run, FastRun) else None
     saved_run.require_free(file, fast.run if fast else None, fast.max_steps if fast else None)
 
 
 def quick(task: Task) -> bool:
-    """Whether no head has to look at many keys one by one, as far as is known beforehand."""
+    """Whether no head has to scan many keys, as far as is known before the run."""
     try:
         code = FastEngine(task.model.weights).code
     except (Declined, UsageError):

@@ -1,6 +1,6 @@
-"""Runs in segments: each goes on from the summary that the last one wrote, so that the context stays short.
+"""Runs in segments: each continues from the summary that the previous one wrote, so that the context stays short.
 
-Of earlier segments only what was said is kept, compressed. The arrays of a segment serve the next one.
+Of earlier segments only the output is kept, compressed. The arrays of a segment are reused by the next one.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from softmachine.theorems.codec import SegmentedCodec
 
 PIECE = 1 << 15
-"""So many positions of a segment are computed before what was said is looked at."""
+"""Positions per chunk of a segment; the output is examined between chunks."""
 
 
 class SegmentedPass:
@@ -30,11 +30,11 @@ class SegmentedPass:
 
     Args:
         engine: The engine.
-        codec: What ends a run, and where summaries begin and end.
-        prompt: What the first segment starts on.
-        said: What is known to follow, in all segments.
-        most_steps: How many steps of the source language are allowed.
-        most_positions: How many tokens a context may have, if the weights were made for a length.
+        codec: Determines which token ends a run, and where summaries begin and end.
+        prompt: The input tokens of the first segment.
+        said: Tokens already known to follow the prompt, in all segments.
+        most_steps: Maximum number of steps of the source language.
+        most_positions: Maximum context length, if the weights were built for one.
     """
 
     def __init__(
@@ -59,15 +59,15 @@ class SegmentedPass:
         self.current.reserve(most_positions or 0)
         self.steps = 0
         self.segments: list[int] = []
-        """How many tokens the context of each segment has in which something was said."""
-        self._taken = 0
+        """The number of tokens in the context of each segment that produced an output."""
+        self._appended = 0
         self.stopped_by: str | None = None
         self.outgrown = False
-        """Whether the weights were not made for a context as long as this one."""
+        """Whether the run exceeded the context length the weights were built for."""
         self.limited = False
-        """Whether all steps that are allowed were made."""
-        self._beyond: Packed[str] | None = None
-        """What is known to follow, if that is more than is allowed."""
+        """Whether the step limit was reached."""
+        self._full_output: Packed[str] | None = None
+        """The full known output, if it exceeds the step limit."""
         if len(said):
             number = {name: code for code, name in enumerate(names)}
             known: Packed[str] = Packed(names)
@@ -75,15 +75,15 @@ class SegmentedPass:
             self.go_on_from(known)
 
     def prepare(self) -> None:
-        """Have the machine code at hand."""
+        """Load or compile the machine code."""
         self.current.prepare()
 
     def go_on_from(self, said: Packed[str]) -> None:
-        """Let this be what was said, in all segments, as far as it is allowed; nothing of it stops the run."""
+        """Continue from this output of all segments, cut off at the step limit. It must not contain a stop token."""
         self.said = said
-        steps = self._where(self._is_step)
+        steps = self._flagged_indices(self._is_step)
         if len(steps) > self.most_steps:
-            self._beyond, self.said, self.limited = said, Packed(said.names), True
+            self._full_output, self.said, self.limited = said, Packed(said.names), True
             self.said.extend(said[: int(steps[self.most_steps])].codes)
         self.steps = min(len(steps), self.most_steps)
         structure = self._structure()
@@ -91,31 +91,31 @@ class SegmentedPass:
         prompt, count = structure[-1]
         end = len(self.said)
         self.current.again(self._context(len(structure) - 1, prompt, end - count, end))
-        self.current.prompt, self._taken = prompt, count
+        self.current.prompt, self._appended = prompt, count
 
     @property
     def ended(self) -> bool:
-        """Whether there is nothing more to compute."""
+        """Whether nothing is left to compute."""
         return self.stopped_by is not None or self.outgrown or self.limited
 
     @property
     def size(self) -> int:
-        """The bytes that the run takes."""
+        """The memory of the run in bytes."""
         return self.current.size + self.said.size
 
     def said_since(self, most: int) -> Packed[str]:
-        """What was said in all segments; the limit of steps has been seen to."""
+        """The output of all segments; the step limit is already applied, so ``most`` is ignored."""
         del most
         return self.said
 
     def lasting(self) -> Codes[str]:
-        """All that is known to follow, without what stopped the run."""
-        if self._beyond is not None:
-            return self._beyond
+        """The full known output, without the token that stopped the run."""
+        if self._full_output is not None:
+            return self._full_output
         return self.said.renamed(self.said.names)[: -1 if self.stopped_by is not None else None]
 
     def advance(self, count: int) -> None:
-        """Say so many tokens more, or a few more than that, unless the run ends before.
+        """Produce ``count`` more tokens (up to a chunk more), unless the run ends earlier.
 
         Raises:
             AmbiguousTokenError: If two logits are equal.
@@ -128,16 +128,16 @@ class SegmentedPass:
             if self.most_positions is not None:
                 end = min(end, self.most_positions)
             run.go(end)
-            self._take(run)
+            self._append_output(run)
             if run.stopped_by is not None and not self.ended:
                 if self.codec.stops(run.stopped_by):
                     self.stopped_by = run.stopped_by
                 else:
                     self._next_segment(run)
 
-    def _take(self, run: FastPass) -> None:
-        """Keep what was said since the last time, as far as it is allowed."""
-        begin = run.prompt + self._taken
+    def _append_output(self, run: FastPass) -> None:
+        """Append the new output of the current segment, cut off at the limits."""
+        begin = run.prompt + self._appended
         end = run.known + (run.stopped_by is not None)
         codes = run.tokens.between(begin, end)
         steps = np.flatnonzero(self._is_step[codes])
@@ -150,26 +150,26 @@ class SegmentedPass:
             self.outgrown, self.limited = True, False
         self.said.extend(codes[:allowed])
         self.steps += int(np.count_nonzero(steps < allowed))
-        self._taken += allowed
-        if self._taken:
+        self._appended += allowed
+        if self._appended:
             if not self.segments or begin == run.prompt:
                 self.segments.append(0)
-            self.segments[-1] = run.prompt + self._taken
+            self.segments[-1] = run.prompt + self._appended
 
     def _next_segment(self, run: FastPass) -> None:
-        """Start on the summary that was written last."""
+        """Start the next segment on the summary that was written last."""
         codes = run.tokens.between(run.prompt, run.known + 1)
         beginnings = np.flatnonzero(self._begins[codes])
         if not len(beginnings):
-            raise InputError(f"{run.stopped_by!r} ends a summary that was not begun")
+            raise InputError(f"{run.stopped_by!r} ends a summary that was not started")
         run.again(codes[beginnings[-1] :].copy())
-        self._taken = 0
+        self._appended = 0
 
     def audit(self, count: int, seed: int) -> Audit:
-        """Do random steps of all segments again.
+        """Recompute random steps of all segments.
 
         Raises:
-            EffortError: If that takes too long, and nobody said yes.
+            EffortError: If that takes too long and was not approved.
         """
         count, mean = min(count, len(self.said)), sum(self.segments) / max(len(self.segments), 1)
         foresee(self.engine, count, mean, int(min(count * mean, sum(self.segments))))
@@ -188,18 +188,18 @@ class SegmentedPass:
         return Audit(steps, scores, tuple(differences), len(self.said), seed)
 
     def _structure(self) -> list[tuple[int, int]]:
-        """For each segment, how many tokens its prompt has, and how many were said; the present one is the last."""
+        """For each segment, the length of its prompt and of its output; the last entry is the current segment."""
         found: list[tuple[int, int]] = []
-        beginnings, prompt, at = self._where(self._begins), len(self.first_prompt), 0
-        for end in self._where(self._ends).tolist():
+        beginnings, prompt, at = self._flagged_indices(self._begins), len(self.first_prompt), 0
+        for end in self._flagged_indices(self._ends).tolist():
             found.append((prompt, end + 1 - at))
             before = int(np.searchsorted(beginnings, end)) - 1
             prompt = end + 1 - int(beginnings[before]) if before >= 0 else 0
             at = end + 1
         return [*found, (prompt, len(self.said) - at)]
 
-    def _where(self, flags: NDArray[np.bool_]) -> NDArray[np.int64]:
-        """Where something flagged was said."""
+    def _flagged_indices(self, flags: NDArray[np.bool_]) -> NDArray[np.int64]:
+        """The indices of flagged tokens in the output."""
         found, before = [np.zeros(0, dtype=np.int64)], 0
         for part in self.said.parts():
             found.append(np.flatnonzero(flags[part]) + before)
@@ -207,9 +207,9 @@ class SegmentedPass:
         return np.concatenate(found)
 
     def _context(self, segment: int, prompt: int, begin: int, end: int) -> NDArray[Any]:
-        """The tokens of a segment."""
-        said = self.said[begin:end].codes
+        """The tokens of a segment: its prompt and its output."""
+        output = self.said[begin:end].codes
         if segment:
-            return np.concatenate([self.said[begin - prompt : begin].codes, said])
+            return np.concatenate([self.said[begin - prompt : begin].codes, output])
         index = self.engine.transformer.token_index
-        return np.concatenate([np.array([index[token] for token in self.first_prompt], dtype=said.dtype), said])
+        return np.concatenate([np.array([index[token] for token in self.first_prompt], dtype=output.dtype), output])

@@ -1,4 +1,4 @@
-"""What the compiled code tells the engine: why it returned, and how far it is."""
+"""Status codes that the compiled code returns to the engine, and the layout of `info`."""
 
 from __future__ import annotations
 
@@ -12,9 +12,10 @@ CODES = {
     "REPLAN": 1_000_000,
     "UNEVEN": 1_000_000_000,
 }
-"""Why the code returned: the limit, a stop, equal logits, an output that is no token, overflow; a storage that is full,
-or that the plan is wrong for (plus the storage's number); a mean of integers that is none (plus the plan's number)."""
+"""Why the code returned.
+
+Position limit reached, stop token, equal logits, output that is not an input token, overflow; an array that is full or
+whose plan is invalid (plus the storage's number); a mean of integers that is not one (plus the plan's number)."""
 RUNNING, STOPPED, TIE, STRANGER, TOO_LARGE, FULL, REPLAN, UNEVEN = CODES.values()
 AT, KNOWN, STATUS, SAID, BASE = 0, 1, 2, 3, 4
-"""What the numbers in `info` are: the next position, how many tokens are known, the status, the last output; and which
-position the first token of the array that the code is given has."""
+"""Fields of `info`: next position, known tokens, status, last output, position of the window's first token."""

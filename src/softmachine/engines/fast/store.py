@@ -1,8 +1,8 @@
-"""Generated code on disk, so that it is compiled once: the second start of a model takes no compiler.
+"""On-disk cache of compiled code: the second start of a model needs no compilation.
 
-The folder is the user's own (``~/.cache/softmachine``, or where ``XDG_CACHE_HOME`` says). A file is named by a hash of
-its text and of everything that it is compiled with, is written in one piece, and its text is compared before it is
-used. If the folder cannot be had, or others could write to it, the code is compiled in memory.
+The folder is private to the user (``~/.cache/softmachine``, or below ``XDG_CACHE_HOME``). A file is named by a hash of
+its text and of everything it is compiled with, is written atomically, and its text is compared before use. If the
+folder cannot be created, or is writable by others, the code is compiled in memory.
 """
 
 from __future__ import annotations
@@ -23,34 +23,34 @@ from softmachine.support.files import make_folder, remove, write
 
 FOLDER = "softmachine"
 KERNELS = ("store.py", "status.py", "codegen/tail.py", "indexes/*.py", "tables/*.py")
-"""This module, and those that generated code calls."""
+"""The source files that compiled code depends on: this module, and the modules generated code calls."""
 DEEPEST = 20_000
-"""How deep numba may recurse."""
+"""Recursion limit during compilation."""
 
 
 def compiled(text: str) -> Callable[..., None]:
     """The function ``advance`` of a module's text, as machine code."""
     import numba
 
-    path = _kept(text)
+    path = _write_source(text)
 
     def anew() -> Callable[..., None]:
-        return numba.njit(nogil=True)(_defined(text, "<softmachine>"))  # type: ignore[no-any-return]
+        return numba.njit(nogil=True)(_define(text, "<softmachine>"))  # type: ignore[no-any-return]
 
     if path:
-        with suppress(RuntimeError):  # numba finds no place for its files
-            return _Compiled(numba.njit(cache=True, nogil=True)(_defined(text, str(path))), path, anew)
+        with suppress(RuntimeError):  # numba finds no folder for its files
+            return _Compiled(numba.njit(cache=True, nogil=True)(_define(text, str(path))), path, anew)
     return _Compiled(anew(), None, anew)
 
 
 def is_compiled(text: str) -> bool:
     """Whether the machine code of a text is on disk."""
     folder = cache_folder()
-    return folder is not None and any(_machine_code(folder, f"{_file(text)}.advance-*.nbi"))
+    return folder is not None and any(_machine_code(folder, f"{_file_stem(text)}.advance-*.nbi"))
 
 
 def _machine_code(folder: Path, pattern: str) -> Iterator[Path]:
-    """The files that numba keeps for generated code: next to it, or below ``NUMBA_CACHE_DIR`` if that is set."""
+    """The files in which numba caches generated code: next to it, or below ``NUMBA_CACHE_DIR`` if that is set."""
     from numba.core import config
 
     yield from (folder / "__pycache__").glob(pattern)
@@ -59,12 +59,12 @@ def _machine_code(folder: Path, pattern: str) -> Iterator[Path]:
 
 
 class _Compiled:
-    """Machine code, compiled when it is first called; compiled in memory, if what is on disk is damaged.
+    """Machine code, compiled at the first call; recompiled in memory if the files on disk are damaged.
 
     Args:
-        function: What numba makes of the function, with its files if it has any.
-        path: The file of the generated text; numba's are named after it.
-        again: What makes it without files.
+        function: The numba dispatcher, with cache files if it has any.
+        path: The file of the generated text; numba's files are named after it.
+        again: Creates a dispatcher without cache files.
     """
 
     def __init__(
@@ -77,9 +77,9 @@ class _Compiled:
         if self._works:
             self._function(*arguments)
             return
-        with _compiling():
+        with _compiler_settings():
             try:
-                self._function(*arguments)  # compiled code raises nothing itself: an error is one of loading
+                self._function(*arguments)  # compiled code raises nothing itself: an error comes from loading
             except MemoryError:
                 raise
             except Exception:
@@ -94,10 +94,10 @@ class _Compiled:
 
 
 @contextmanager
-def _compiling() -> Iterator[None]:
-    """Let numba recurse: it follows the branches of long functions that way. And let it not use vectors.
+def _compiler_settings() -> Iterator[None]:
+    """Raise the recursion limit, which numba needs for long functions, and disable loop vectorisation.
 
-    Loops of a few turns would be made for many, and asking how many there are takes longer than these do.
+    Most loops have few iterations, for which the vector prologue costs more than the loop.
     """
     from numba.core import config
 
@@ -112,7 +112,7 @@ def _compiling() -> Iterator[None]:
 
 
 def uncompiled(text: str) -> Callable[..., None]:
-    """The function ``advance`` as plain Python: slow, but there at once."""
+    """The function ``advance`` as plain Python: slow, but available without compiling."""
     names: dict[str, Any] = {}
     exec(compile(text, "<softmachine>", "exec"), names)
     function: Callable[..., None] = plain_names(names)["advance"]
@@ -120,7 +120,7 @@ def uncompiled(text: str) -> Callable[..., None]:
 
 
 def plain_names(names: dict[str, Any]) -> dict[str, Any]:
-    """The names of a module, with all that numba would compile as plain Python, however deep it is called."""
+    """The names of a module with every numba function replaced by plain Python, also where called indirectly."""
     copies: dict[int, dict[str, Any]] = {}
 
     def copied(names: dict[str, Any]) -> dict[str, Any]:
@@ -136,24 +136,24 @@ def plain_names(names: dict[str, Any]) -> dict[str, Any]:
     return copied(names)
 
 
-def _defined(text: str, filename: str) -> Any:
+def _define(text: str, filename: str) -> Any:
     module = ModuleType(f"softmachine_generated_{_digest(text)[:32]}")
-    sys.modules[module.__name__] = module  # where numba looks for the function's names
-    exec(compile(text, filename, "exec"), module.__dict__)  # text that `code` generated, never a file's
+    sys.modules[module.__name__] = module  # where numba looks up the function's globals
+    exec(compile(text, filename, "exec"), module.__dict__)  # text generated by `code`, never read from a file
     return module.__dict__["advance"]
 
 
-def _file(text: str) -> str:
+def _file_stem(text: str) -> str:
     return f"decoder_{_digest(text)[:32]}"
 
 
 def _digest(text: str) -> str:
-    return hashlib.sha256(f"{_surroundings()}\0{text}".encode()).hexdigest()
+    return hashlib.sha256(f"{_compilation_inputs()}\0{text}".encode()).hexdigest()
 
 
 @cache
-def _surroundings() -> str:
-    """Everything else that compiled code depends on: the functions it calls, and the versions."""
+def _compilation_inputs() -> str:
+    """The other inputs of compilation: versions, and the source of the functions that compiled code calls."""
     import numba
     import numpy as np
 
@@ -162,13 +162,13 @@ def _surroundings() -> str:
     return "\0".join([numba.__version__, np.__version__, str(here), *sources])
 
 
-def _kept(text: str) -> Path | None:
-    """The file of a text, written if it is not there; None if there is no safe place for it."""
+def _write_source(text: str) -> Path | None:
+    """The file of a text, written if it is missing; None if there is no safe folder for it."""
     try:
         folder = cache_folder()
         if folder is None:
             return None
-        path = folder / f"{_file(text)}.py"
+        path = folder / f"{_file_stem(text)}.py"
         if not path.is_file() or path.is_symlink() or path.read_text(encoding="utf-8") != text:
             write(path, text, force=True)
     except (OSError, UsageError):
@@ -177,19 +177,19 @@ def _kept(text: str) -> Path | None:
 
 
 def cache_folder() -> Path | None:
-    """The folder for generated code; None if it is not ours alone."""
+    """The folder for generated code; None if others can write to it."""
     root = os.environ.get("XDG_CACHE_HOME")
     base = Path(root) if root and Path(root).is_absolute() else Path.home() / ".cache"
     folder = base / FOLDER / "code"
     make_folder(folder, mode=0o700)
     for place in (folder, folder / "__pycache__"):
-        if place.is_symlink() or (place.exists() and not _private(place)):
+        if place.is_symlink() or (place.exists() and not _is_private(place)):
             return None
     return folder
 
 
-def _private(folder: Path) -> bool:
-    """Whether only this user can write there."""
+def _is_private(folder: Path) -> bool:
+    """Whether only this user can write to a folder."""
     if os.name == "nt":
         return True
     found = folder.lstat()

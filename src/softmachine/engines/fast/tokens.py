@@ -1,7 +1,7 @@
-"""The tokens of a pass: those that the code reads and writes next are an array, the others are packed.
+"""The tokens of a pass: an array window around the current position; older tokens are compressed.
 
-The code reads the token of the position it is at, and writes the next one. So an array of some millions does, whose
-first place is that of a position, and what is behind the run costs a hundredth of a byte a token or so.
+The code reads the token at the current position and writes the next one. So an array of some million tokens suffices,
+which starts at a given position; tokens before it cost about a hundredth of a byte each.
 """
 
 from __future__ import annotations
@@ -18,20 +18,21 @@ from softmachine.support.token_array import BLOCK, Packed, Stretch
 
 Array = NDArray[Any]
 WINDOW = 1 << 23
-"""So many bytes the array has at most; shorter runs are never packed."""
+"""Maximum bytes of the window; shorter runs are never compressed."""
 START = 1024
-"""It begins with room for so many tokens."""
+"""Initial capacity in tokens."""
 
 
 class Tokens:
-    """Tokens by their numbers, as many as there are: more may follow, and none changes.
+    """An append-only sequence of token indices.
 
-    Those before ``len(packed)`` are packed. The window has all that are not, unless it shows older ones: then all are.
+    Tokens before ``len(packed)`` are compressed. The window holds all others, unless it shows an older range: then all
+    tokens are compressed.
 
     Args:
-        names: What each number stands for.
-        codes: The numbers to begin with.
-        kinds: What code may ask of those that are not in the window, see `Older`.
+        names: The token of each index.
+        codes: The initial indices.
+        kinds: Equivalence classes of tokens outside the window, see `Older`.
     """
 
     def __init__(self, names: Sequence[str], codes: Sequence[int] | Array = (), kinds: Array | None = None) -> None:
@@ -47,7 +48,7 @@ class Tokens:
 
     @classmethod
     def of(cls, packed: Packed[str], kinds: Array | None, older: Older | None = None) -> Tokens:
-        """Tokens that are packed; more may follow."""
+        """A sequence that continues compressed tokens."""
         tokens = cls(packed.names)
         tokens.packed, tokens.base, tokens.window = packed, len(packed), tokens.window[:0]
         if older is not None:
@@ -57,23 +58,23 @@ class Tokens:
         return tokens
 
     def ask(self, kinds: Array | None) -> None:
-        """Let code ask something else of older tokens."""
+        """Replace the equivalence classes of older tokens."""
         self.older = Older(kinds, self.dtype)
         for part in self.packed.parts():
             self.older.see(self.older.seen, part)
 
     def size(self, known: int) -> int:
-        """The bytes of so many tokens: room that was never written to takes none."""
+        """The bytes taken by ``known`` tokens; unused capacity takes none."""
         return self.packed.size + self.older.size + min(known - self.base, self.window.size) * self.dtype.itemsize
 
     def reserve(self, positions: int) -> None:
-        """Have room for so many tokens, as far as that is reasonable; memory is only taken as they come."""
+        """Reserve capacity for this many tokens, up to the window size; memory is committed when it is written."""
         size = min(positions, self.most)
         if not self.base and self.window.size < size:
-            self._widen(size, self.window.size)
+            self._widen_window(size, self.window.size)
 
     def begin_anew(self, codes: Array) -> None:
-        """Let these be the tokens; the array serves again."""
+        """Replace all tokens, reusing the window."""
         if len(self.packed):
             self.packed, self.older = Packed(self.names), Older(self.older.kinds, self.dtype)
         self.base = 0
@@ -82,35 +83,35 @@ class Tokens:
         self.window[: len(codes)] = codes
 
     def frame(self, at: int, last: int, known: int) -> None:
-        """Let the window reach from one position to another, the last one included.
+        """Move the window so that it covers the positions ``at`` to ``last``.
 
         Args:
-            at: The position that is read next.
-            last: The last one that is read or written.
-            known: How many tokens there are.
+            at: The next position to be read.
+            last: The last position to be read or written.
+            known: The number of tokens.
         """
         end = self.base + self.window.size
         if self.base <= at and last < end:
             return
         if at < self.base or end <= len(self.packed):
             self.pack(known)
-            self._show(at, last, known)
+            self._load_window(at, last, known)
         elif last < self.base + self.most:
-            self._widen(max(last + 1 - self.base, min(2 * self.window.size, self.most)), known)
+            self._widen_window(max(last + 1 - self.base, min(2 * self.window.size, self.most)), known)
         else:
             self.pack(at)
             base = at // PAGE * PAGE
-            window = np.zeros(max(last + 1 - base, self.most), dtype=self.dtype)  # others may look at the old one
+            window = np.zeros(max(last + 1 - base, self.most), dtype=self.dtype)  # the old one may be in use
             window[: known - base] = self.window[base - self.base : known - self.base]
             self.window, self.base = window, base
 
-    def _widen(self, size: int, known: int) -> None:
+    def _widen_window(self, size: int, known: int) -> None:
         window = np.zeros(size, dtype=self.dtype)
         window[: known - self.base] = self.window[: known - self.base]
         self.window = window
 
-    def _show(self, at: int, last: int, known: int) -> None:
-        """Let the window begin at a position whose token is packed, as all are."""
+    def _load_window(self, at: int, last: int, known: int) -> None:
+        """Move the window to start at a compressed token; all tokens are compressed."""
         base, stop = at // PAGE * PAGE, min(known, max(last + 1, at + BLOCK))
         more = last + 1 - stop if stop == known else 0
         window = np.zeros(stop - base + max(more, 0), dtype=self.dtype)
@@ -118,14 +119,14 @@ class Tokens:
         self.window, self.base = window, base
 
     def pack(self, end: int) -> None:
-        """Pack the tokens up to a position; those that are in the window stay there, too."""
+        """Compress the tokens up to a position; those in the window stay there as well."""
         while (begin := len(self.packed)) < end:
             codes = self.window[begin - self.base : min(end, begin + BLOCK) - self.base]
             self.older.see(begin, codes)
             self.packed.extend(codes)
 
     def between(self, begin: int, end: int) -> Array:
-        """The tokens from one position up to another."""
+        """The indices of the tokens from ``begin`` up to ``end``."""
         if begin >= self.base and end <= self.base + self.window.size:
             return self.window[begin - self.base : end - self.base]
         middle = min(max(len(self.packed), begin), end)
@@ -135,7 +136,7 @@ class Tokens:
         return np.concatenate([older, self.window[middle - self.base : end - self.base]])
 
     def said(self, begin: int, end: int) -> Stretch[str]:
-        """The same, as what they stand for."""
+        """The same as token names."""
         return Stretch(self, self.names, range(begin, end))
 
     def __getitem__(self, position: int) -> int:
@@ -146,6 +147,6 @@ class Tokens:
         self.window[position - self.base] = token
 
     def for_reading(self, count: int, kinds: Array | None) -> Tokens:
-        """The first so many tokens, for a pass that only reads them; the packed ones are shared."""
+        """The first ``count`` tokens for a read-only pass; the compressed ones are shared."""
         self.pack(count)
         return Tokens.of(self.packed, kinds, self.older if self.older.answers(kinds) else None)

@@ -80,7 +80,7 @@ def _integer(number: Fraction) -> int:
     if number.denominator != 1 or not LEAST <= number <= MOST:
         raise PrecisionError(
             f"the number {number} is not representable in int8",
-            hint=Remedy("use {}, or a theorem made for int8, such as `ternary`", arithmetic="float64"),
+            hint=Remedy("use {}, or a theorem for int8, such as `turing-ternary`", arithmetic="float64"),
         )
     return int(number)
 

@@ -36,8 +36,8 @@ def page_data(inspection: Inspection, position: int | None, command: str) -> Jso
             "length": part.length,
             "decodes": part.decodes,
             "focus": _focus(part, scene),
-            "said": [*part.said()],
-            "heard": [*part.heard()],
+            "outputs": [*part.said()],
+            "constrained": [*part.heard()],
             "steps": [*part.steps()],
             "choices": chosen(part),
             "sentences": _sentences(part),
@@ -62,8 +62,8 @@ def _sentences(part: Shown) -> Json:
         return None
     model = inspection.run.model
     return [
-        [sentence(head, model).removeprefix(f"{cut(head.name)}: ") for head in moment.heads]
-        for moment in inspection.moments(part.window)
+        [sentence(head, model).removeprefix(f"{cut(head.name)}: ") for head in activations.heads]
+        for activations in inspection.moments(part.window)
     ]
 
 

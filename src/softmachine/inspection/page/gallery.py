@@ -52,7 +52,7 @@ EXHIBITS = (
     Exhibit("palindrome", "abba", "The same with softmax: see where its decisions break.", attention="soft"),
     Exhibit("busy-beaver-4", "", "107 steps of a busy beaver: only attention to past tokens stores the tape."),
     Exhibit("two-tape-palindrome", "abba", "Two tapes: each tape head has its own attention heads."),
-    Exhibit("palindrome", "abba", "Ternary weights: head positions are written in binary.", theorem="ternary"),
+    Exhibit("palindrome", "abba", "Ternary weights: head positions are written in binary.", theorem="turing-ternary"),
     Exhibit("response-formula", "rwgrwg", "Temporal logic: until and since look up the nearest deciding position."),
     Exhibit("dyck-1-formula", "(()())", "A formula that counts: a lookup converts means to integers."),
     Exhibit("dyck-2-program", "([])()", "S-RASP: each bracket finds its partner with one attention head."),

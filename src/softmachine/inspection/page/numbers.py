@@ -26,7 +26,7 @@ def number(value: Fraction | int) -> int | str:
 
 
 def row(entries: Iterable[tuple[int, Fraction]]) -> list[Json]:
-    """A sparse row: columns and values in turn."""
+    """A sparse row: columns and values, alternately."""
     return [item for column, value in entries for item in (column, number(value))]
 
 

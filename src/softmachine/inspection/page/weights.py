@@ -40,7 +40,7 @@ def _block(block: Block, positions: range, length: int | None) -> Json:
         {"heads": [_head(head, positions, length) for head in layer.heads], "forward": _forward(layer.feed_forward)}
         for layer in block.layers
     ]
-    return {"name": block.name, "turns": block.count(length), "layers": layers}
+    return {"name": block.name, "iterations": block.count(length), "layers": layers}
 
 
 def _head(head: Head, positions: range, length: int | None) -> Json:

@@ -93,11 +93,13 @@ def _weights(inspection: Inspection, view: range, position: int) -> list[Weights
     found: dict[tuple[int, int], Weights] = {}
     if inspection.soft:
         offset = inspection.index(position) - view[-1] if not inspection.looks_ahead else 0
-        for moment in inspection.moments(place + offset for place in view):
-            for sight in moment.heads:
-                key = (sight.stage.layer, sight.index)
-                weights = found.setdefault(key, Weights(sight.name, sight.stage.layer, sight.head.mask, {}))
-                weights.rows[moment.place] = {j: float(weight) for j, weight in sight.weights.items()}
+        for activations in inspection.moments(place + offset for place in view):
+            for activation in activations.heads:
+                key = (activation.stage.layer, activation.index)
+                weights = found.setdefault(
+                    key, Weights(activation.name, activation.stage.layer, activation.head.mask, {})
+                )
+                weights.rows[activations.place] = {j: float(weight) for j, weight in activation.weights.items()}
         return list(found.values())
     for pattern in inspection.patterns(position):
         rows = {}

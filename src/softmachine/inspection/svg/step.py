@@ -31,35 +31,35 @@ LINE = 1.4 * SIZE
 
 def step_picture(inspection: Inspection, position: int = -1) -> Picture:
     """Draw a position: an arc to each position that a head chose, and a sentence per head."""
-    moment = inspection.at(position)
-    heads = _last_turns(moment)
-    drawing = Drawing(_title(inspection, moment))
-    drawing.text(LEFT, 24, _title(inspection, moment), bold=True)
-    places = _places(moment, heads)
-    floor = 56.0 + _ceiling(heads, places, moment.place)
-    _tokens(drawing, moment, places, floor)
+    activations = inspection.at(position)
+    heads = _last_turns(activations)
+    drawing = Drawing(_title(inspection, activations))
+    drawing.text(LEFT, 24, _title(inspection, activations), bold=True)
+    places = _places(activations, heads)
+    floor = 56.0 + _ceiling(heads, places, activations.place)
+    _tokens(drawing, activations, places, floor)
     bars = 0
     for number, head in enumerate(heads[:MOST_HEADS]):
         if len(head.chosen) > MOST_ARCS:
             _bar(drawing, head, number, places, floor - 14 - 9 * bars)
             bars += 1
         else:
-            _arcs(drawing, head, number, places, moment.place, floor - 6)
-    below = _legend(drawing, inspection, moment, heads, floor + 48)
-    _object(drawing, inspection, moment, below)
+            _arcs(drawing, head, number, places, activations.place, floor - 6)
+    below = _legend(drawing, inspection, activations, heads, floor + 48)
+    _object(drawing, inspection, activations, below)
     return drawing.picture()
 
 
-def _title(inspection: Inspection, moment: Moment) -> str:
+def _title(inspection: Inspection, activations: Moment) -> str:
     run = inspection.run
     word = cut(run.model.codec.text_of(run.outcome.word))
-    where = f"position {moment.position:,}" if moment.step is None else f"step {moment.step:,}"
+    where = f"position {activations.position:,}" if activations.step is None else f"step {activations.step:,}"
     return f"{cut(run.model.source.name)} on {word or 'the empty word'}, {where}"
 
 
-def _last_turns(moment: Moment) -> list[HeadSight]:
+def _last_turns(activations: Moment) -> list[HeadSight]:
     """The activations of all heads; of a loop, in its last iteration."""
-    last = {(head.stage.layer, head.index): head for head in moment.heads}
+    last = {(head.stage.layer, head.index): head for head in activations.heads}
     return list(last.values())
 
 
@@ -92,16 +92,16 @@ class Place:
 Places = dict[int, Place]
 
 
-def _places(moment: Moment, heads: list[HeadSight]) -> Places:
+def _places(activations: Moment, heads: list[HeadSight]) -> Places:
     """The boxes of the tokens: of all if they fit, else of the relevant ones."""
 
     def wide(position: int) -> float:
-        return max(width_of(clipped(moment.tokens[position], LONGEST)), width_of(f"{position}", 9)) + 10
+        return max(width_of(clipped(activations.tokens[position], LONGEST)), width_of(f"{position}", 9)) + 10
 
     matter = [j for head in heads if len(head.chosen) <= MOST_ARCS for j in head.chosen]
     places: Places = {}
     x, before = LEFT, -1
-    for position in columns(len(moment.tokens), moment.place, matter, lambda p: wide(p) + 3, ROOM):
+    for position in columns(len(activations.tokens), activations.place, matter, lambda p: wide(p) + 3, ROOM):
         gap = position != before + 1
         x += 16 * gap
         places[position] = Place(x, wide(position), gap)
@@ -109,16 +109,18 @@ def _places(moment: Moment, heads: list[HeadSight]) -> Places:
     return places
 
 
-def _tokens(drawing: Drawing, moment: Moment, places: Places, floor: float) -> None:
+def _tokens(drawing: Drawing, activations: Moment, places: Places, floor: float) -> None:
     """Draw the tokens side by side, each with its position below."""
     for position, place in places.items():
         if place.after_gap:
             drawing.text(place.left - 14, floor + 14, "…", colour=SOFT)
-        here = position == moment.place
+        here = position == activations.place
         drawing.box(
             place.left, floor, place.wide, 20, fill="#f3f3f3" if here else "none", colour=INK if here else FAINT
         )
-        drawing.text(place.middle, floor + 14, clipped(moment.tokens[position], LONGEST), anchor="middle", bold=here)
+        drawing.text(
+            place.middle, floor + 14, clipped(activations.tokens[position], LONGEST), anchor="middle", bold=here
+        )
         drawing.text(place.middle, floor + 31, f"{position}", size=9, anchor="middle", colour=SOFT)
 
 
@@ -166,7 +168,7 @@ def _style(number: int) -> tuple[str, str]:
     return COLOURS[number % len(COLOURS)], DASHES[number // len(COLOURS) % len(DASHES)]
 
 
-def _legend(drawing: Drawing, inspection: Inspection, moment: Moment, heads: list[HeadSight], y: float) -> float:
+def _legend(drawing: Drawing, inspection: Inspection, activations: Moment, heads: list[HeadSight], y: float) -> float:
     """Write a sentence for each head, and the output; returns the y coordinate of the next line."""
     for number, head in enumerate(heads[:MOST_HEADS]):
         colour, dash = _style(number)
@@ -178,7 +180,7 @@ def _legend(drawing: Drawing, inspection: Inspection, moment: Moment, heads: lis
     if len(heads) > MOST_HEADS:
         drawing.text(LEFT + 50, y, f"and {len(heads) - MOST_HEADS:,} more heads", colour=SOFT)
         y += LINE
-    output = moment.logits.said
+    output = activations.logits.said
     if output is not None:
         drawing.text(LEFT, y, "→", bold=True)
         drawing.text(LEFT + 50, y, f"emits {cut(output)}", bold=True)
@@ -186,11 +188,11 @@ def _legend(drawing: Drawing, inspection: Inspection, moment: Moment, heads: lis
     return y
 
 
-def _object(drawing: Drawing, inspection: Inspection, moment: Moment, y: float) -> None:
+def _object(drawing: Drawing, inspection: Inspection, activations: Moment, y: float) -> None:
     """Write the tape, the counters, or the word with its values, as in the trace, before and after the step."""
     trace = inspection.run.outcome.trace()
-    if moment.step is not None:
-        shown = list(islice(trace, max(moment.step - 1, 0), moment.step + 1))
+    if activations.step is not None:
+        shown = list(islice(trace, max(activations.step - 1, 0), activations.step + 1))
     elif inspection.contexts.decodes:
         shown = []
     else:

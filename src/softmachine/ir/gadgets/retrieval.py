@@ -84,7 +84,7 @@ def locate(name: str, share: Signal, read: Signal, *, negative: bool, quantity: 
         share: h/(i+1).
         read: The signal to read at position max(0, h).
         negative: Whether h may be negative; if not, the second head is omitted.
-        quantity: What the heads "recover …" are named after; by default the name.
+        quantity: The quantity in the names "recover …" of the heads; by default the name.
     """
     place, quantity = here(), quantity or name
     above = lookup(f"recover {quantity}", share, stack(place.value, place.square, read), per=INVERSE)

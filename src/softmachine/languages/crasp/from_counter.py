@@ -88,9 +88,9 @@ class Names:
     def __init__(self) -> None:
         self._used = set(RESERVED)
 
-    def __call__(self, wish: str) -> str:
+    def __call__(self, stem: str) -> str:
         """An unused identifier close to the given name."""
-        plain = re.sub(r"\W", "_", wish)
+        plain = re.sub(r"\W", "_", stem)
         if not re.match(r"[^\W\d]", plain) or plain.startswith("Q_"):
             plain = f"_{plain}"
         return unique(plain, self._used)

@@ -17,7 +17,7 @@ class Problem:
     """A problem of a source.
 
     Args:
-        message: The problem and its remedy.
+        message: The problem, with a hint.
         place: Its place, if the source was parsed from a text.
     """
 

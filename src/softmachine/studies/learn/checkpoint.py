@@ -22,16 +22,14 @@ from softmachine.support.files import new_folder, recover, write
 
 
 def require_stock(positions: str, precision: str, folder: Path) -> None:
-    """Require, before training, that the model can be saved as a stock checkpoint.
+    """Require, before training, that the model can be saved as a LLaMA checkpoint.
 
     Raises:
         UsageError: If LLaMA lacks the position encoding or precision, or the folder is not empty.
     """
     if positions not in STOCK or precision != "float32":
         what = f"positions {positions!r}" if positions not in STOCK else f"a precision of {precision}"
-        raise UsageError(
-            f"a stock LLaMA does not support {what}", hint=f"save a model with {' or '.join(STOCK)}, in float32"
-        )
+        raise UsageError(f"LLaMA does not support {what}", hint=f"save a model with {' or '.join(STOCK)}, in float32")
     recover(folder)
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise UsageError(f"{folder} exists already", hint="choose another name")
@@ -43,7 +41,7 @@ def spelled(token: str) -> str:
 
 
 def save_checkpoint(decoder: Decoder, corpus: Corpus, folder: Path) -> None:
-    """Save a model as a stock LLaMA checkpoint with its tokenizer.
+    """Save a model as an unmodified LLaMA checkpoint with its tokenizer.
 
     Raises:
         UsageError: If the folder cannot be written.

@@ -22,6 +22,7 @@ from softmachine.languages.source import Source
 from softmachine.studies.datasets import Dataset, Row, Split, Wishes
 from softmachine.studies.learn.settings import Task
 from softmachine.support.errors import ConstructionError, Remedy, UsageError
+from softmachine.support.stored_names import present_theorem
 from softmachine.theorems import theorem_for
 from softmachine.theorems.codec import Codec, DecoderCodec, SegmentedCodec
 
@@ -169,7 +170,7 @@ def codec_of(task: Task) -> DecoderCodec[Source]:
         UsageError: If the source has no traces: its model is an encoder.
     """
     source = source_from(task.language, task.name, task.text)
-    theorem = theorem_for(source, task.theorem)
+    theorem = theorem_for(source, present_theorem(task.theorem))
     if theorem.takes_length(source) and task.context is None:
         raise ConstructionError(
             f"the tokens of {theorem.name} depend on a length", hint=Remedy("specify it, for example {}", context=64)

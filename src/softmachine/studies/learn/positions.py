@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 NAMES = ("none", "rope", "alibi", "absolute", "sinusoidal", "relative")
 STOCK = ("none", "rope")
-"""The encodings that a stock LLaMA supports, without ``+log``."""
+"""The encodings that an unmodified LLaMA supports, without ``+log``."""
 BASE = 10_000.0
 
 

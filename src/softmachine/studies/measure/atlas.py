@@ -90,13 +90,17 @@ def all_witnesses(cells: tuple[Cell, ...]) -> Iterator[tuple[Claim, Witness]]:
     yield from dict.fromkeys((claim, each) for claim in Claim for cell in cells for each in cell.witnesses[claim])
 
 
-_BINARY = Witness("circuit-binary", "softmachine run lookahead-adder-4 10110110 --arithmetic fixed:2", "any circuit")
+_BINARY = Witness(
+    "circuit-and-or-not", "softmachine run lookahead-adder-4 10110110 --arithmetic fixed:2", "any circuit"
+)
 _UNIT = Witness(
-    "circuit-unit", "softmachine run majority-7 1101001 --theorem circuit-unit --arithmetic fixed:11", "any circuit"
+    "circuit-threshold",
+    "softmachine run majority-7 1101001 --theorem circuit-threshold --arithmetic fixed:11",
+    "any circuit",
 )
 _DEEP_UNIT = Witness(
-    "circuit-unit",
-    "softmachine run parity-8 10110000 --theorem circuit-unit --arithmetic fixed:17",
+    "circuit-threshold",
+    "softmachine run parity-8 10110000 --theorem circuit-threshold --arithmetic fixed:17",
     "any circuit, one iteration per level of its depth",
 )
 _READS = Witness(
@@ -110,12 +114,12 @@ _FAMILY = Witness(
     "the language of a uniform family, reduced to circuit evaluation: log^d iterations",
 )
 _COUNTING_FAMILY = Witness(
-    "uniform-thresholds",
+    "uniform-circuits-threshold",
     "softmachine run vote-tree 101 --arithmetic fixed:17",
     "the language of a uniform family with thresholds, in width 33: log^d iterations",
 )
 _GUESSES = Witness(
-    "nondeterministic-logspace",
+    "nl-configuration-graph",
     "softmachine run equal-blocks '1#1' --arithmetic fixed:2",
     "NL (Lemma 5.4 of Svete et al. 2026, d = 1): a nondeterministic machine, reduced to connectivity",
 )
@@ -124,8 +128,8 @@ _GRAPH = Witness(
     "softmachine run one-way-streets 'home station' --arithmetic fixed:2",
     "complete for NL (Theorem C.1 of Svete et al. 2026, d = 1)",
 )
-_FLAT_FAMILY = Witness("adjacent-ones", "softmachine uniform adjacent-ones", "a family in AC⁰, by circuit-binary")
-_TREE_FAMILY = Witness("and-or-tree", "softmachine uniform and-or-tree", "a family in AC¹, by circuit-binary")
+_FLAT_FAMILY = Witness("adjacent-ones", "softmachine uniform adjacent-ones", "a family in AC⁰, by circuit-and-or-not")
+_TREE_FAMILY = Witness("and-or-tree", "softmachine uniform and-or-tree", "a family in AC¹, by circuit-and-or-not")
 _RULES = Witness(
     "parity-family",
     "softmachine uniform parity-family",
@@ -138,12 +142,16 @@ _EVALUATOR = Witness(
     "circuit evaluation itself (Lemma C.3 of Svete et al. 2026)",
 )
 _COUNTING_EVALUATOR = Witness(
-    "threshold-evaluator", "softmachine uniform threshold-evaluator", "circuit evaluation itself, with thresholds"
+    "circuit-evaluator-threshold",
+    "softmachine uniform circuit-evaluator-threshold",
+    "circuit evaluation itself, with thresholds",
 )
 _GRAPH_FAMILY = Witness("connectivity", "softmachine uniform connectivity", "all graphs of n vertices")
-_MAJORITY_FAMILY = Witness("majority", "softmachine uniform majority --up-to 12", "a family in TC⁰, by circuit-unit")
+_MAJORITY_FAMILY = Witness(
+    "majority", "softmachine uniform majority --up-to 12", "a family in TC⁰, by circuit-threshold"
+)
 _DEEP_FAMILY = Witness(
-    "tree-of-majorities", "softmachine uniform tree-of-majorities --up-to 13", "a family in TC¹, by circuit-unit"
+    "tree-of-majorities", "softmachine uniform tree-of-majorities --up-to 13", "a family in TC¹, by circuit-threshold"
 )
 _TO_AC = Witness(
     "to_circuit",
@@ -157,12 +165,12 @@ _TO_TC = Witness(
 )
 _TO_DEEP_AC = Witness(
     "to_circuit",
-    "softmachine circuit full-adder --theorem circuit-binary --length 3 --arithmetic fixed:2 --gates AC",
+    "softmachine circuit full-adder --theorem circuit-and-or-not --length 3 --arithmetic fixed:2 --gates AC",
     "Lemma 5.1 of Svete et al. 2026: one copy per iteration of the loop",
 )
 _TO_DEEP_TC = Witness(
     "to_circuit",
-    "softmachine circuit full-adder --theorem circuit-unit --length 3 --arithmetic fixed:11 --gates TC",
+    "softmachine circuit full-adder --theorem circuit-threshold --length 3 --arithmetic fixed:11 --gates TC",
     "Lemma 5.1 of Svete et al. 2026: one copy per iteration of the loop",
 )
 _MEMBERS = Witness(

@@ -18,7 +18,7 @@ from softmachine.support.errors import UsageError
 from softmachine.transformer.weights import Transformer
 
 Family = Callable[[int], Transformer]
-TURNS = "turns"
+TURNS = "iterations"
 ORDER = ("depth", "layers", TURNS, "width", "precision", "volume", "padding")
 """The first words of the names of quantities, in the order of the report."""
 

@@ -115,7 +115,7 @@ class WrittenFamily:
     @property
     def theorem(self) -> str:
         """The theorem that the family is compiled with."""
-        return "uniform-thresholds" if self.source.counts else "uniform-circuits"
+        return "uniform-circuits-threshold" if self.source.counts else "uniform-circuits"
 
     @property
     def name(self) -> str:
@@ -222,7 +222,7 @@ def _of_circuits(
     tried: int = 24,
 ) -> UniformFamily:
     """Return a family of circuits with the programs of a theorem."""
-    by_binary = theorem == "circuit-binary"
+    by_binary = theorem == "circuit-and-or-not"
     return UniformFamily(
         name,
         statement,
@@ -244,7 +244,7 @@ FAMILIES = (
     _of_circuits(
         "adjacent-ones",
         "are two neighbours both 1? An OR of ANDs, in AC⁰",
-        "circuit-binary",
+        "circuit-and-or-not",
         generators.adjacent_ones,
         AdjacentOnes(),
         least=3,
@@ -252,14 +252,14 @@ FAMILIES = (
     _of_circuits(
         "and-or-tree",
         "a tree of AND and OR, of depth ⌈log₂ n⌉, in AC¹",
-        "circuit-binary",
+        "circuit-and-or-not",
         generators.and_or_tree,
         AndOrTree(),
     ),
     _of_circuits(
         "majority",
         "are more than half of the inputs 1? One threshold gate, in TC⁰",
-        "circuit-unit",
+        "circuit-threshold",
         generators.majority,
         Majority(),
         least=3,
@@ -270,7 +270,7 @@ FAMILIES = (
     _of_circuits(
         "tree-of-majorities",
         "a tree of majorities of three, of depth O(log n), in TC¹",
-        "circuit-unit",
+        "circuit-threshold",
         generators.majority_tree,
         MajorityTree(),
         least=3,
@@ -300,9 +300,9 @@ FAMILIES = (
         most=1 << 14,
     ),
     UniformFamily(
-        "threshold-evaluator",
+        "circuit-evaluator-threshold",
         "the same with threshold gates, in constant width. Complete for TC¹",
-        "threshold-evaluator",
+        "circuit-evaluator-threshold",
         lambda n: of_thresholds.signals(n, pointer_width(n), soft=False),
         counting.weights,
         counting.features,

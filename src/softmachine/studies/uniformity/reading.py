@@ -36,7 +36,7 @@ Code = Callable[..., Any] | Written
 
 def title(function: Code) -> str:
     """Return the name of a program for messages."""
-    return "a written program" if isinstance(function, Written) else function.__qualname__
+    return "a generated program" if isinstance(function, Written) else function.__qualname__
 
 
 def parameters(function: Code) -> list[str]:

@@ -115,7 +115,7 @@ def _writes_nothing(tokens: Vocabulary[Meaning], machine: TuringMachine, tape: i
 
 THEOREMS = (
     Theorem(
-        "address-bits",
+        "turing-binary-address",
         "Turing machines by binary addresses: three layers, exact in float32, one token per step",
         "softmachine; Theorem 8.2 of Chiang's lecture notes with binary addresses",
         Needs(

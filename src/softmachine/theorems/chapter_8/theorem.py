@@ -125,7 +125,7 @@ _LETTERS = parameter("|Σ|", "input symbols", lambda codec: len(codec.machine.al
 
 THEOREMS = (
     Theorem(
-        "chapter-8",
+        "turing-average-hard",
         "Theorem 8.2 (Chiang): Turing machines by average-hard attention, one token per step",
         "Chiang, lecture notes on transformers and formal languages, Theorem 8.2 (after Pérez et al.)",
         Needs("position features i, i², 1/(i+1)", also="independent of the input length"),

@@ -266,7 +266,7 @@ def _logits(codec: SummaryCodec, following: Signal, state: Signal, comes: Signal
 
 THEOREMS = (
     Theorem(
-        "chapter-8-summary",
+        "turing-average-hard-summary",
         "Theorem 8.2 (Chiang) with summaries: runs resume from a configuration; the context is linear in the space",
         "Chiang, lecture notes on transformers and formal languages, Theorem 8.2; summaries of Brösamle and Eckstein",
         Needs("position features i, i², 1/(i+1)", also="independent of the input length"),

@@ -174,7 +174,7 @@ _COST = {
 
 THEOREMS = (
     Theorem(
-        "circuit-binary",
+        "circuit-and-or-not",
         "Circuits of AND, OR and NOT, two attention layers per layer of gates, constant precision",
         "Revisiting Padded Transformer Expressivity, Theorem 4.1",
         Needs(
@@ -198,7 +198,7 @@ THEOREMS = (
         rank=1,
     ),
     Theorem(
-        "circuit-unit",
+        "circuit-threshold",
         "Circuits with threshold gates, two attention layers per layer of gates, constant width",
         "Revisiting Padded Transformer Expressivity, Lemma 4.1",
         Needs(

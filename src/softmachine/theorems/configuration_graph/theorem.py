@@ -1,7 +1,7 @@
 """Read-only Turing machines, by reduction to graph connectivity: the method of Lemma 5.4, for small machines.
 
 All numbers refer to "Revisiting Padded Transformer Expressivity" (Svete et al. 2026). Lemma 5.4 is about NL:
-nondeterministic machines with a read-only input and a work tape of logarithmic size; see ``nondeterministic-logspace``.
+nondeterministic machines with a read-only input and a work tape of logarithmic size; see ``nl-configuration-graph``.
 The machines here are deterministic and have no work tape. They recognise the regular languages, and serve as a small
 example of a reduction composed with connectivity (Lemma 5.3).
 
@@ -113,7 +113,7 @@ def cost(vertices: Expression, most: Term) -> Cost:
 
 THEOREMS = (
     Theorem(
-        "configuration-graph",
+        "turing-configuration-graph",
         "Read-only Turing machines, by reduction to connectivity of configurations, constant precision",
         "Revisiting Padded Transformer Expressivity, Lemmas 5.3 and 5.4",
         Needs(

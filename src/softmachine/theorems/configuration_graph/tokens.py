@@ -32,13 +32,14 @@ class Configurations:
             why = f"the rule {writing} writes" if writing else "it has several tapes or no accepting state"
             raise ConstructionError(
                 f"{machine.name!r} is not a read-only machine: {why}",
-                hint="configuration-graph takes one-tape machines with an accepting state that write what they read",
+                hint="turing-configuration-graph takes one-tape machines with an accepting state that write what they "
+                "read",
             )
         leaving = next((place for place in self._reached() if not -1 <= place[1] <= self.length), None)
         if leaving is not None:
             raise ConstructionError(
                 f"{machine.name!r} may move more than one cell beyond its input: cell {leaving[1]} in {leaving[0]!r}",
-                hint="configuration-graph takes machines that turn back at the blank next to the input",
+                hint="turing-configuration-graph takes machines that turn back at the blank next to the input",
             )
 
     @property

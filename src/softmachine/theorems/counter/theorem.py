@@ -59,7 +59,7 @@ THEOREMS = (
     _theorem("counter", Sign.HEAVISIDE, "by uniform attention and Heaviside units", UNIFORM, 1),
     _theorem("counter-relu", Sign.RELU, "with ReLU alone", UNIFORM.and_also("input symbols in any order"), 2),
     _theorem(
-        "counter-relu-bounded",
+        "counter-relu-max-length",
         Sign.BOUNDED,
         "with ReLU alone, with a slope for a maximal length",
         UNIFORM,

@@ -24,7 +24,7 @@ HALF = Fraction(1, 2)
 
 
 @dataclass(frozen=True)
-class InRelation(PositionRelation):
+class InRelation(PositionRelation, stored_name="InRelation"):
     """The indicator [[R]]: 1 where the key is in the query's row of the relative relation R, else 0."""
 
     @property
@@ -149,7 +149,7 @@ class Averages:
             raise ConstructionError(
                 f"with ReLU alone and no bound on the length, {str(count.of)!r} cannot be counted in "
                 f"{str(comparison)!r}: its truth value is 1/(i+1), not 1",
-                hint="use Heaviside units (crasp), or a bound on the length (crasp-relu-bounded)",
+                hint="use Heaviside units (crasp), or a bound on the length (crasp-relu-max-length)",
             )
         holds = truth if isinstance(truth, Signal) else self.letters.among(truth)
         return holds - int(_at_start(count.of)) * self.start

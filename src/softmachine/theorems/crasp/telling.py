@@ -12,14 +12,14 @@ SHARE = "start"
 GUIDE = (
     Guide(
         "Which token is here?",
-        "Proposition 2.1. The token is looked up, one-hot; formulas without counts depend on the token alone. "
-        "Position 0 holds a start token, at which every count is 0.",
+        "Proposition 2.1 of “Softmax Transformers are Turing-Complete”. The token is looked up, one-hot; formulas "
+        "without counts depend on the token alone. Position 0 holds a start token, at which every count is 0.",
         ("token",),
     ),
     Guide(
         "Count",
-        "Every comparison is one sum T of counts. Uniform attention averages what is added up, T/(i+1), and beside it "
-        "[j = 0], which is 1/(i+1). Counts of counts come in the next layer.",
+        "Every comparison is one sum T of counts. Uniform attention averages the summands, which gives T/(i+1), and "
+        "[j = 0], which gives 1/(i+1). Counts of counts come in the next layer.",
         ("mean…",),
     ),
     Guide(
@@ -31,8 +31,8 @@ GUIDE = (
 )
 RULES = Guide(
     "Which rule comes first?",
-    "Proposition 2.1. The logit of a rule is its priority if its body holds, so that the first that holds has the "
-    "largest; if none does, a special token is emitted.",
+    "Proposition 2.1 of “Softmax Transformers are Turing-Complete”. The logit of a rule is its priority if its body "
+    "holds, so that the first that holds has the largest; if none does, a special token is emitted.",
     ("rule…",),
 )
 VERDICT = Guide(
@@ -44,7 +44,7 @@ VERDICT = Guide(
 
 
 def tell(codec: Codec[Source], sight: Sight) -> str | None:
-    """Explains the sums that a mean stands for; None for a head that compares counts through a relation."""
+    """Explain the sums that a mean represents; None for a head that compares counts through a relation."""
     del codec
     if sight.name != "mean" and not sight.name.startswith("mean at depth "):
         return None

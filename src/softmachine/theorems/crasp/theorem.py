@@ -159,7 +159,7 @@ THEOREMS = (
         2,
     ),
     _theorem(
-        "crasp-relu-bounded",
+        "crasp-relu-max-length",
         Sign.BOUNDED,
         "C-RASP with ReLU alone, with a slope for a maximal length",
         UNIFORM,

@@ -7,8 +7,8 @@ in parallel: that is the reduction, which is even first-order. The word is accep
 reachable from the initial one. ``connectivity``, composed with the reduction (Lemma 5.3 of the same paper), decides
 this in ⌈log₂ N⌉ iterations. The precision is F_2, with hard attention and with softmax.
 
-``nondeterministic-logspace`` omits configurations that are on no path from the initial one to acceptance, on any word
-of length n; ``ConfigurationGraph`` documents why this is sound. ``nondeterministic-logspace-literal`` omits none, as in
+``nl-configuration-graph`` omits configurations that are on no path from the initial one to acceptance, on any word
+of length n; ``ConfigurationGraph`` documents why this is sound. ``nl-configuration-graph-unpruned`` omits none, as in
 the lemma, which is feasible for tiny machines only. N is the number of kept configurations, plus one for acceptance:
 the accepting configurations, which have no successors, are one vertex.
 
@@ -85,13 +85,13 @@ def _theorem(name: str, statement: str, kept: Kept, rank: int) -> Theorem:
 
 THEOREMS = (
     _theorem(
-        "nondeterministic-logspace",
+        "nl-configuration-graph",
         "NL: nondeterministic logspace machines, by reduction to connectivity, constant precision",
         Kept.USEFUL,
         rank=1,
     ),
     _theorem(
-        "nondeterministic-logspace-literal",
+        "nl-configuration-graph-unpruned",
         "NL with all configurations as vertices, including unreachable ones, as in the paper",
         Kept.ALL,
         rank=2,

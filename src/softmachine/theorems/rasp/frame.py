@@ -18,7 +18,7 @@ from softmachine.transformer.wired_features import Somewhere, Table
 
 
 @dataclass(frozen=True)
-class AtLetters(Somewhere):
+class AtLetters(Somewhere, stored_name="AtLetters"):
     """A position feature, set to 0 at the start token."""
 
     of: Feature

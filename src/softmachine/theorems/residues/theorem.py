@@ -67,7 +67,7 @@ def modulus_for(machine: TuringMachine, length: int) -> int:
         raise ConstructionError(
             f"{machine.name!r} would have {actions * factor:,} tokens: {actions} actions, each at every combination of "
             f"{modulus} residues on {machine.tapes} tapes, a factor of {factor:,}",
-            hint=f"at most {MOST_TOKENS:,} are allowed; choose a smaller context, or address-bits in float32",
+            hint=f"at most {MOST_TOKENS:,} are allowed; choose a smaller context, or turing-binary-address in float32",
         )
     return modulus
 
@@ -336,7 +336,7 @@ _theorem = partial(
 
 THEOREMS = (
     _theorem(
-        "residues",
+        "turing-residue-address",
         "Turing machines by tokens with their cell modulo M; bfloat16 and float16, one token per step",
         needs=Needs("bits of i and of i-1 as position features", scale="O(1)", first=KNOWN),
         cost=Cost({}, {"layers": _staged(3, 4), "heads": 1 + _staged(TAPES, 2 * TAPES)}, also="one token per step"),
@@ -346,7 +346,7 @@ THEOREMS = (
         rank=6,
     ),
     _theorem(
-        "residues-without-positions",
+        "turing-residue-address-no-positions",
         "Turing machines by tokens with their cell modulo M, no position features; float32, one token per step",
         needs=Needs("no position features", scale="O(N²)", first=KNOWN),
         cost=Cost({}, {"layers": 3, "heads": 1 + TAPES}, also="one token per step"),

@@ -26,7 +26,7 @@ SHARPNESS = 6
 
 
 @dataclass(frozen=True)
-class ShareAfterStart(Feature):
+class ShareAfterStart(Feature, stored_name="ShareAfterStart"):
     """The position feature 1/(n+1), and 0 at the start token."""
 
     @property

@@ -10,7 +10,7 @@ from softmachine.transformer.sight import Enclosure, Sight
 GUIDE = (
     Guide(
         "What is here?",
-        "Letters are looked up from the token, and what depends on one position is a feed-forward layer. "
+        "Letters are looked up from the token, and functions of one position are feed-forward layers. "
         "The start token at position 0 holds nothing: it adds nothing to sums and matches no predicate.",
         ("in", "i", "i/(n+1)"),
     ),
@@ -36,7 +36,7 @@ GUIDE = (
 
 
 def tell(codec: SraspCodec, sight: Sight) -> str | None:
-    """Explains what a head retrieved; None if there is no explanation."""
+    """Explain the value that a head retrieved; None if there is no explanation."""
     if sight.name.startswith("mean of "):
         return _sum(sight)
     for step in operations(normalise(codec.source)):
@@ -47,7 +47,7 @@ def tell(codec: SraspCodec, sight: Sight) -> str | None:
 
 
 def _sum(sight: Sight) -> str | None:
-    """Explains a prefix sum, given its mean."""
+    """Explain a prefix sum, given its mean."""
     share = sight.added.get(sight.name)
     if share is None:
         return None

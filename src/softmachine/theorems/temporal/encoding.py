@@ -19,7 +19,7 @@ def paper_name(specification: Specification, feature: Feature) -> str | None:
     """The paper's name of a position feature of a formula's model; None if the theorem does not use it.
 
     Theorem 20 of Yang et al. 2024 has 1/i and 1/(n-i+1), for counts; Theorem 16 has 1/i, for since. Elsewhere the paper
-    derives them from (-1)^i by Proposition 11, as the ``-literal`` theorems do here.
+    derives them from (-1)^i by Proposition 11, as the ``-paper-positions`` theorems do here.
     """
     match feature:
         case PositionPredicate():

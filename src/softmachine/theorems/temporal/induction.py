@@ -20,7 +20,7 @@ from softmachine.transformer.features import Feature
 
 
 @dataclass(frozen=True)
-class PositionPredicate(Feature):
+class PositionPredicate(Feature, stored_name="PositionPredicate"):
     """1 where a unary predicate of the logic holds of the position, else 0."""
 
     predicate: str

@@ -16,13 +16,14 @@ _SYMBOLS = Guide(
 _NEIGHBOURS = Guide(
     "Previous and next",
     "The nearest even and the nearest odd position are found, and of these the one that is not here "
-    "(Theorems 12 and 13 of Yang et al. 2024). Nearness is a small term of the score that (-1)^i overrules (Lemma 8).",
+    "(Theorems 12 and 13 of Yang et al. 2024). Nearness is a small term of the score that (-1)^i overrules (Lemma 8 of "
+    "Yang et al. 2024).",
     ("(-1)^i", "first", "prev …"),
 )
 _WITNESS = Guide(
     "Which position decides since and until?",
     "The nearest position where the left side fails or the right side holds (Theorems 15 and 16 of Yang et al. 2024): "
-    "the head finds it (Lemma 8) and retrieves the truth value of the right side there.",
+    "the head finds it (Lemma 8 of Yang et al. 2024) and retrieves the truth value of the right side there.",
     ("decides …", "i/(n+1)"),
 )
 _COUNTS = Guide(
@@ -33,8 +34,8 @@ _COUNTS = Guide(
 )
 _ROUNDING = Guide(
     "Round it",
-    "Softmax may be off by 1/4 at the stated scale (Lemma 6 of Yang et al. 2024); two units after "
-    "the head give the right bit (Lemma 9). With hard attention nothing changes.",
+    "Softmax may be off by 1/4 at the stated scale (Lemma 6 of Yang et al. 2024); two units after the "
+    "head give the right bit (Lemma 9 of Yang et al. 2024). With hard attention nothing changes.",
     ("Q_…", "prev …"),
 )
 PROPOSITION_11 = Guide(
@@ -56,7 +57,7 @@ UNIQUE_HARD = (_SYMBOLS, _UNIQUE, _ROUNDING)
 
 
 def tell(codec: TemporalCodec, sight: Sight) -> str | None:
-    """Explains what a head retrieved; None if there is no explanation."""
+    """Explain the value that a head retrieved; None if there is no explanation."""
     name, chosen = sight.name, sight.chosen
     if name.startswith("mean of "):
         return _share(sight)
@@ -85,7 +86,7 @@ def tell(codec: TemporalCodec, sight: Sight) -> str | None:
 
 
 def _share(sight: Sight) -> str | None:
-    """Explains a count, given its mean over the visible positions."""
+    """Explain a count, given its mean over the visible positions."""
     share = sight.added.get(sight.name)
     if share is None:
         return None

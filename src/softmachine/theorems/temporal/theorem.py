@@ -122,7 +122,7 @@ THEOREMS = (
         Vision.MASKED,
     ),
     variant_theorem(
-        "temporal-encoder-unbounded",
+        "temporal-encoder-unbounded-positions",
         "Theorems 12, 15, 20 (b) of Yang et al. 2024: temperature 1, position features that grow with the length",
         "Theorems 12, 15 and 20, variant (b)",
         Needs("position features that grow like n, for counts like n³", "1", first="the length"),
@@ -131,7 +131,7 @@ THEOREMS = (
         unbounded=True,
     ),
     variant_theorem(
-        "temporal-masked-unbounded",
+        "temporal-masked-unbounded-positions",
         "Theorems 13, 16 (b) of Yang et al. 2024: temperature 1, growing position features, future-masked, no counts",
         "Theorems 13 and 16, variant (b)",
         Needs(

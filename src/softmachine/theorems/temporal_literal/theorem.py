@@ -12,7 +12,7 @@ the positions numbered from 0, not from 1 as in the paper, so that the count 0 h
 Needs: for an encoder (i+1)/(n+1), (-1)^i, and i, i² for counts, at scale n+1 (a); or these, n+1, and for counts i(n+1)
 and i²(n+1), at scale 1 (b). For a future-masked transformer (-1)^i, and i, i² for counts, at scale (i+1)² (a); or
 (-1)^i and (i+1)² at scale 1, no counts (b).
-In addition to the heads of the non-literal theorems, there are two uniform heads in at most two layers for each of
+In addition to the heads of :mod:`softmachine.theorems.temporal`, there are two uniform heads in at most two layers for each of
 1/(i+1) and 1/(n-i+1), or one head in one layer if only "last" is needed.
 """
 
@@ -49,7 +49,7 @@ def _theorem(
 
 THEOREMS = (
     _theorem(
-        "temporal-encoder-literal",
+        "temporal-encoder-paper-positions",
         "Corollaries 17, 22 (a) of Yang et al. 2024: temporal logic with counting, from i/n and (-1)^i",
         "Proposition 11, Theorem 12 (a), Corollaries 17 (a) and 22 (a)",
         Needs("i/n, (-1)^i (i and i² for counts), as in the paper", "n+1", first="the length"),
@@ -57,7 +57,7 @@ THEOREMS = (
         Vision.ENCODER,
     ),
     _theorem(
-        "temporal-masked-literal",
+        "temporal-masked-paper-positions",
         "Corollaries 18, 23 (a) of Yang et al. 2024: past temporal logic with counting, from (-1)^i, future-masked",
         "Proposition 11, Theorem 13 (a), Corollaries 18 (a) and 23",
         Needs(
@@ -70,7 +70,7 @@ THEOREMS = (
         Vision.MASKED,
     ),
     _theorem(
-        "temporal-encoder-unbounded-literal",
+        "temporal-encoder-unbounded-paper-positions",
         "Corollaries 17, 22 (b) of Yang et al. 2024: with n, i·n and i²n as position features, at temperature 1",
         "Proposition 11, Theorem 12 (b), Corollaries 17 (b) and 22 (b)",
         Needs("i/n, (-1)^i, n (i·n and i²n for counts), as in the paper", "1", first="the length"),
@@ -79,7 +79,7 @@ THEOREMS = (
         unbounded=True,
     ),
     _theorem(
-        "temporal-masked-unbounded-literal",
+        "temporal-masked-unbounded-paper-positions",
         "Corollary 18 (b) of Yang et al. 2024: past temporal logic from (-1)^i and i², temperature 1, no counts",
         "Proposition 11, Theorem 13 (b), Corollary 18 (b)",
         Needs(

@@ -139,7 +139,7 @@ _theorem = partial(
 
 THEOREMS = (
     _theorem(
-        "ternary",
+        "turing-ternary",
         "Turing machines in low precision (Brösamle and Eckstein): activations -1, 0 and 1, about two tokens per step",
         cost=PLAIN_COST,
         codec=lambda machine, length: TernaryCodec(machine, bits_for(length)),
@@ -149,7 +149,7 @@ THEOREMS = (
         rank=3,
     ),
     _theorem(
-        "ternary-summary",
+        "turing-ternary-summary",
         "the same with summaries: runs resume from a configuration; the context grows with the space only",
         cost=SUMMARY_COST,
         codec=lambda machine, length: TernaryCodec(machine, bits_for(length), summarises=True),

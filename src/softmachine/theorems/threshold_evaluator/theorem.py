@@ -52,7 +52,7 @@ from softmachine.transformer.features import I_SQUARED, Constant
 def signals(length: int, turns: int, *, soft: bool) -> Program:
     """Build the evaluator of circuits of a length and depth; it outputs the value of every input and gate."""
     value = evaluated(partial(is_token, vocabulary=WITH_THRESHOLDS), length, turns, soft=soft)
-    return recogniser(f"threshold-evaluator-{length}", WITH_THRESHOLDS, value, positions=length)
+    return recogniser(f"circuit-evaluator-threshold-{length}", WITH_THRESHOLDS, value, positions=length)
 
 
 def evaluated(reads: Reading, length: int, turns: int, *, soft: bool) -> Signal:
@@ -190,7 +190,7 @@ def cost(address: Expression, turns: Expression) -> Cost:
 
 THEOREMS = (
     Theorem(
-        "threshold-evaluator",
+        "circuit-evaluator-threshold",
         "Circuit evaluation with thresholds: one looped transformer that reads circuits as tokens, constant width",
         "Revisiting Padded Transformer Expressivity, Theorem 5.1 (b) and Lemma C.3",
         Needs(

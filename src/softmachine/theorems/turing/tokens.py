@@ -67,7 +67,8 @@ class CountingCodec(OfMachine, DecoderCodec[TuringMachine]):
             raise InputError(
                 f"the symbols of {self.machine.spell(symbols)!r} are not in the order {' '.join(self.alphabet)}",
                 hint=Remedy(
-                    "only sorted words are determined by their counts; for others: {}", theorem="turing-relative"
+                    "only sorted words are determined by their counts; for others: {}",
+                    theorem="turing-counter-relative-bias",
                 ),
             )
         return self._thought.prompt(symbols)

@@ -10,8 +10,8 @@ by Definition A.5 they may be position features: at every position, a flag for e
 them. Padding is added until ⌈log₂ T⌉^d is at least the depth, which makes the instance wide; such a T is polynomial in
 n.
 
-**The evaluator** (Corollary 5.1) is that of ``circuit-evaluator`` or ``threshold-evaluator``: its layers and the number
-of iterations only depend on the length T. The family only determines the tokens.
+**The evaluator** (Corollary 5.1) is that of ``circuit-evaluator`` or ``circuit-evaluator-threshold``: its layers
+and the number of iterations only depend on the length T. The family only determines the tokens.
 
 Needs: ⟨C_n⟩ and the evaluator's features at every position.
 """
@@ -111,7 +111,7 @@ THEOREMS = (
         rank=2,
     ),
     Theorem(
-        "uniform-thresholds",
+        "uniform-circuits-threshold",
         "Languages of uniform TC^d circuit families, by reduction to circuit evaluation, constant width",
         "Revisiting Padded Transformer Expressivity, Theorem 5.1 (b), Lemmas C.1 to C.3",
         Needs(

@@ -51,7 +51,7 @@ class FamilyCodec(AnsweringCodec[Family]):
         if self.basis is Basis.AC and self.source.counts:
             raise ConstructionError(
                 f"family {self.source.name!r} has threshold gates, which need logarithmic precision",
-                hint="use the theorem uniform-thresholds",
+                hint="use the theorem uniform-circuits-threshold",
             )
         if self.positions_needed > MOST_POSITIONS:
             raise ConstructionError(

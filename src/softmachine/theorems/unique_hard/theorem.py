@@ -120,7 +120,7 @@ LAYERS = 3 * DEPTH + POINTWISE
 
 THEOREMS = (
     positionless(
-        "unique-hard",
+        "temporal-unique-hard",
         "section 4.3 of Yang et al. 2024: linear temporal logic by masked unique-hard attention, no position features",
         f"{PAPER}, section 4.3; Masked hard-attention transformers recognize exactly the star-free languages",
         Needs("no position features but the formula's own predicates", also="no counts"),

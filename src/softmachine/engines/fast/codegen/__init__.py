@@ -1,1 +1,1 @@
-"""From plans to code: one function that decodes, made for one shape of model."""
+"""Code generation: from plans to one step function, specialised to the shape of a model."""

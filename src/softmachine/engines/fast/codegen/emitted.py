@@ -1,4 +1,4 @@
-"""The code of a decoder: one function that reads or appends tokens, position after position."""
+"""The emitter: generates the code of a decoder, one function that reads or appends tokens, position after position."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from softmachine.engines.fast.analysis.plans import (
     Uniform,
 )
 from softmachine.engines.fast.analysis.softness import Softness, Unproved, soften
-from softmachine.engines.fast.codegen.assembling import assembled, decision, recorded
+from softmachine.engines.fast.codegen.assembling import assembled, decision, recorded, stored_text
 from softmachine.engines.fast.codegen.serve_groups import serve_dense, serve_groups, serve_matched
 from softmachine.engines.fast.codegen.serve_integer import serve_gated, serve_integer
 from softmachine.engines.fast.codegen.serve_position import serve_position
@@ -36,28 +36,28 @@ from softmachine.engines.fast.indexes.storages import Storage
 from softmachine.support.text import many
 
 MOST_LINES, MOST_CHARACTERS = 5_000, 80_000
-"""Longer code is not compiled: that would take minutes."""
+"""Limits on the size of the code; compiling more would take minutes."""
 
 
 class TooLong(Exception):  # noqa: N818  (not an error: the model is interpreted)
-    """The code would be too long to be compiled."""
+    """The code would exceed the size limits."""
 
 
 @dataclass(frozen=True)
 class Emitted:
-    """The code that was generated for a decoder, and what it needs.
+    """The code generated for a decoder, and the data it needs.
 
     Args:
         text: The module's text; it defines ``advance``.
         tables: [token, table], the integers that only depend on the token.
-        scalars: How many numbers are kept between positions.
-        storages: What heads keep.
+        scalars: The number of scalars kept between positions.
+        storages: The growable arrays of the heads.
         tail: The last units and logits, if they are data.
         plans: The plan of every head.
-        flow: What is computed.
-        proof: That softmax decides as hard attention does, if there is softmax.
-        kinds: For each token the first one that adds the same wherever a head looks at the token of another position;
-            None if none does.
+        flow: The data-flow graph.
+        proof: The proof that softmax decides as hard attention does, if there is softmax.
+        kinds: For each token the first one that adds the same wherever a head reads the token of another position; None
+            if none does.
     """
 
     text: str
@@ -79,22 +79,27 @@ class Emitted:
         return [(plan.head.layer, plan.head.name, plan.kind, plan.why) for plan in self.plans]
 
     def summary(self) -> list[str]:
-        """What there is to say of the model as a whole."""
+        """Statements about the model as a whole."""
         numbers = many(len(self.flow.order) - len(self.plans), "number")
         tables = many(self.tables.shape[1], "table")
-        lines = [f"{many(len(self.plans), 'head')}, {numbers} a position; what only the token decides is in {tables}"]
+        lines = [f"{many(len(self.plans), 'head')}, {numbers} per position; {tables} indexed by token"]
         if self.tail:
             count = many(len(self.tail.independent), "number")
             units = many(len(self.tail.units), "unit")
             lines.append(f"the last {units} and the logits are {self.tail.memory} of {count}")
         if self.proof:
             lines.append(
-                f"softmax decides as hard attention does: up to {self.horizon:,} positions no logit is off by more "
-                f"than {self.proof.doubt:.1e}, and different ones differ by {self.proof.margin:g} or more"
+                f"softmax decides like hard attention: up to {self.horizon:,} positions the error of a logit is at "
+                f"most {self.proof.doubt:.1e}, and different logits differ by at least {self.proof.margin:g}"
             )
         else:
-            lines.append(f"exact for runs up to {self.horizon:,} positions; a number that does not fit stops the run")
+            lines.append(f"exact for runs up to {self.horizon:,} positions; an overflow stops the run")
         return lines
+
+    @property
+    def stored_text(self) -> str:
+        """The text as hashed in checkpoints."""
+        return stored_text(self.text)
 
     @property
     def data(self) -> tuple[NDArray[np.int64], ...]:
@@ -103,33 +108,32 @@ class Emitted:
 
     @property
     def horizon(self) -> int:
-        """Runs of so many positions are exact; longer ones stop."""
+        """Maximum context length; up to it runs are exact, longer ones stop."""
         return self.proof.positions if self.proof else HORIZON
 
 
 def emit(flow: Flow, general: Iterable[str] = (), uneven: Iterable[str] = (), record: Sequence[int] = ()) -> Emitted:
-    """The code of a flow.
+    """Generate the code of a data-flow graph.
 
     Args:
-        flow: What is to be computed.
-        general: The names of heads that the general index has to serve.
+        flow: The graph.
+        general: The names of heads that have to use the general index.
         uneven: The names of heads whose means are kept as fractions.
-        record: Atoms whose numerator and denominator are written down at every position, for audits.
+        record: Atoms whose numerator and denominator are recorded at every position, for audits.
 
     Raises:
-        Declined: If there is a head or a number that the engine does not know how to treat, or a softmax that is not
-            proved to decide as hard attention does.
+        Declined: If a head or a number is not supported, or a softmax is not proved to decide as hard attention does.
         TooLong: If the code would take too long to compile.
     """
-    planner, proof = _planned(flow, frozenset(general), frozenset(uneven))
+    planner, proof = _make_plans(flow, frozenset(general), frozenset(uneven))
     writer = HeadWriter(planner.numbers)
     tail = tail_of(flow, planner.numbers)
     for item in flow.order:
         if isinstance(item, FlowHead):
-            _head(writer, planner.plans[item])
+            _emit_head(writer, planner.plans[item])
             writer.heads += 1
         elif tail is None or item not in tail.units:
-            _unit(writer, item)
+            _emit_unit(writer, item)
     writer.settle()
     body, writer.lines = writer.lines, []
     decision(writer, flow, tail)
@@ -140,12 +144,12 @@ def emit(flow: Flow, general: Iterable[str] = (), uneven: Iterable[str] = (), re
     if not record and (text.count("\n") > MOST_LINES or len(text) > MOST_CHARACTERS):
         raise TooLong
     tables = np.array(writer.tables, dtype=np.int64).reshape(len(writer.tables), flow.vocabulary).T.copy()
-    kinds = _kinds(writer.distant, flow.vocabulary)
+    kinds = _token_classes(writer.distant, flow.vocabulary)
     return Emitted(text, tables, len(writer.scalars), tuple(writer.storages), tail, plans, flow, proof, kinds)
 
 
-def _kinds(forms: Sequence[Form], vocabulary: int) -> NDArray[np.int32] | None:
-    """For each token the first one for which the forms add the same."""
+def _token_classes(forms: Sequence[Form], vocabulary: int) -> NDArray[np.int32] | None:
+    """For each token the first one for which the forms have the same token part."""
     if not forms:
         return None
     added = [tuple(form.at_token(token) for form in forms) for token in range(vocabulary)]
@@ -153,8 +157,8 @@ def _kinds(forms: Sequence[Form], vocabulary: int) -> NDArray[np.int32] | None:
     return np.array([first.setdefault(each, token) for token, each in enumerate(added)], dtype=np.int32)
 
 
-def _planned(flow: Flow, general: frozenset[str], uneven: frozenset[str]) -> tuple[Planner, Softness | None]:
-    """The plans; for softmax, with the proof for the longest runs for which there is one."""
+def _make_plans(flow: Flow, general: frozenset[str], uneven: frozenset[str]) -> tuple[Planner, Softness | None]:
+    """The plans; for softmax, with the proof for the greatest length that has one."""
     horizon = HORIZON
     planner = Planner(flow, general, uneven)
     soft = [plan.head for plan in planner.plans.values() if not plan.head.weighting.hard and plan.kind != Uniform.kind]
@@ -169,14 +173,14 @@ def _planned(flow: Flow, general: frozenset[str], uneven: frozenset[str]) -> tup
         else:
             if proof.holds:
                 return planner, proof
-            reason = f"errors of {proof.doubt:.1g} might change which logit is the largest"
+            reason = f"errors of {proof.doubt:.1g} might change the argmax of the logits"
         horizon //= 2
         planner = Planner(flow, general, uneven, horizon)
-    raise Declined(f"softmax is not proved to decide as hard attention does, at any length: {reason}")
+    raise Declined(f"softmax is not proved to decide like hard attention at any length: {reason}")
 
 
-def _head(writer: HeadWriter, plan: Plan) -> None:
-    """The code of a head."""
+def _emit_head(writer: HeadWriter, plan: Plan) -> None:
+    """Emit the code of a head."""
     name = f"h{len(writer.storages)}_{len(writer.scalars)}"
     label = f"{plan.head.layer}, {plan.head.name}".encode("unicode_escape").decode()
     writer.write(f"# {label}: {plan.kind}")
@@ -199,8 +203,8 @@ def _head(writer: HeadWriter, plan: Plan) -> None:
             serve_dense(writer, plan, name)
 
 
-def _unit(writer: HeadWriter, number: int) -> None:
-    """The code of a hidden unit; position features are written where they are used."""
+def _emit_unit(writer: HeadWriter, number: int) -> None:
+    """Emit the code of a hidden unit; simple position features are expanded where they are used."""
     item = writer.numbers.flow.atoms[number]
     if isinstance(item, Position) and writer.numbers.atoms[number].grid is None:
         values = writer.feature_table(item.feature)

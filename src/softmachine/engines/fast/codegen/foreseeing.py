@@ -1,12 +1,12 @@
-"""The next token, foreseen: a processor goes on with it, while the chain that decides it is still being computed.
+"""Branch hint: predicts the next token, so that the processor starts the next step before this one is decided.
 
-Each token waits for the one before. A branch does not wait: processors guess where it goes, and go on. So what came
-after the last few tokens before is kept, and compared with what is decided now. If they are equal, the next step starts
-from the one that was kept, which is there early; if not, from the other, and what was begun meanwhile is thrown away by
-the processor. What is said is what was decided in both cases: only the time differs.
+Each token depends on the previous one, but a branch does not wait: processors predict its direction and execute
+speculatively. The token that last followed the same recent tokens is kept and compared with the decided one. If they
+are equal, the next step starts from the stored token, which is available early; if not, from the decided one, and the
+processor discards its speculative work. The output is the decided token in both cases: only the time differs.
 
-Where tokens come in no order that this finds, wrong branches would cost more than waiting. So a place is trusted only
-after it was right some times in a row.
+Where the sequence is not predictable, mispredicted branches would cost more than waiting. So an entry is trusted only
+after several correct predictions in a row.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ import numpy as np
 from softmachine.engines.fast.indexes.kernels import Integers
 
 PLACES = 1 << 10
-"""One for each number that the last ten tokens make; those of different ones may be the same."""
+"""Entries, indexed by a hash of the last ten tokens; collisions are harmless."""
 SURE, BITS = 4, 3
-"""So often a place must have been right; and how often it was are its lowest bits, before them is the token."""
+"""Correct predictions before an entry is trusted; the bits of their counter, above which an entry has the token."""
 
 
 def fresh() -> Integers:
-    """Nothing is foreseen yet."""
+    """An empty prediction table."""
     return np.zeros(PLACES, dtype=np.int64)
 
 
@@ -30,7 +30,7 @@ FORESEE = (
     f"        past = (2 * past + token) & {PLACES - 1}",
     f"        guess, right = foreseen[past] >> {BITS}, foreseen[past] & {(1 << BITS) - 1}",
 )
-"""What the last tokens were followed by before."""
+"""Lines that look up the prediction."""
 COME = (
     f"                if right < {SURE}:",
     f"                    foreseen[past] = (after << {BITS}) + (right + 1 if after == guess else 0)",
@@ -41,4 +41,4 @@ COME = (
     "                else:",
     "                    coming = guess  # the same number, but it is there earlier",
 )
-"""What comes is what was decided, ``after``."""
+"""Lines that set the next token to the decided one, ``after``, and update the prediction."""

@@ -1,7 +1,7 @@
-"""Answers that are remembered: a pure function of the token and a few integers is computed once for each.
+"""Memoisation of the logits: a pure function of the token and a few integers, computed once per argument.
 
-Small integers index a table. Where there are too many of them for that, a hash table has one slot for each answer, with
-all of its key, which is compared: another key in the slot means that the answer is computed, and takes the slot.
+Small integers index a table. Where that table would be too large, a direct-mapped hash table holds the full key with
+each answer and compares it: on a mismatch the answer is computed and replaces the entry.
 """
 
 from __future__ import annotations
@@ -15,24 +15,24 @@ from softmachine.engines.fast.indexes.kernels import Integers
 
 UNKNOWN = -1
 LARGEST_TABLE = 1 << 20
-"""A table has at most so many entries."""
+"""Maximum number of entries of a table."""
 LEAST_REACH, MOST_REACH = 1, 7
-"""A table is for integers from -1 to 2 at least; and it need not be for many more."""
+"""A table covers at least the integers from -1 to 2, and at most those from -7 to 8."""
 SLOTS = 1 << 15
-"""Of a hash table: a power of two, so that it fits into the cache of a core together with all that a run looks at."""
+"""Slots of a hash table: a power of two, small enough for a core's cache together with the other data of a run."""
 SPREAD, GOLDEN = 0x5BD1E995, 0x9E3779B1
-"""Multiplicative hashing (Knuth, volume 3, 6.4): of 31 bits at a time, so that nothing overflows."""
+"""Multiplicative hashing (Knuth, volume 3, section 6.4), on 31 bits at a time to avoid overflow."""
 LOW = (1 << 31) - 1
 
 
 @dataclass(frozen=True)
 class Direct:
-    """A table: the integers are an index.
+    """Memoisation in a table indexed by the integers.
 
     Args:
-        vocabulary: How many tokens there are.
-        count: How many integers.
-        reach: They are remembered from -reach to reach + 1.
+        vocabulary: The number of tokens.
+        count: The number of integers.
+        reach: The table covers integers from -reach to reach + 1.
     """
 
     vocabulary: int
@@ -41,15 +41,15 @@ class Direct:
 
     @property
     def span(self) -> int:
-        """How many values each integer has."""
+        """The number of values per integer."""
         return 2 * self.reach + 2
 
     def fresh(self) -> Integers:
-        """Nothing is known yet."""
+        """An empty table."""
         return np.full(self.vocabulary * self.span**self.count, UNKNOWN, dtype=np.int64)
 
     def find(self, names: Sequence[str]) -> Iterator[str]:
-        """Lines that look the answer up: ``out``, negative if it is not known."""
+        """Lines that look up the answer: ``out``, negative if it is not stored."""
         within = " and ".join(f"{-self.reach} <= {name} <= {self.reach + 1}" for name in names) or "True"
         index = f"token * {self.span**self.count}"
         for k, name in enumerate(names):
@@ -60,36 +60,36 @@ class Direct:
         yield "    out = memory[at]"
 
     def keep(self, names: Sequence[str]) -> Iterator[str]:
-        """Lines that remember an answer."""
+        """Lines that store an answer."""
         del names
         yield "if at >= 0 and out >= 0:"
         yield "    memory[at] = out"
 
     def __str__(self) -> str:
-        return "remembered for small values"
+        return "memoised for small values"
 
 
 @dataclass(frozen=True)
 class Hashed:
-    """A hash table: a slot has the token, the integers and the answer.
+    """Memoisation in a hash table; a slot holds the token, the integers and the answer.
 
     Args:
-        count: How many integers.
+        count: The number of integers.
     """
 
     count: int
 
     @property
     def stride(self) -> int:
-        """How many numbers a slot has."""
+        """The number of integers per slot."""
         return self.count + 2
 
     def fresh(self) -> Integers:
-        """No slot has a token."""
+        """An empty hash table."""
         return np.full(SLOTS * self.stride, UNKNOWN, dtype=np.int64)
 
     def find(self, names: Sequence[str]) -> Iterator[str]:
-        """Lines that look the answer up: ``out``, negative if it is not known."""
+        """Lines that look up the answer: ``out``, negative if it is not stored."""
         yield "at = token"
         for name in names:
             yield f"at = (at * {SPREAD} + {name}) & {LOW}"
@@ -98,17 +98,17 @@ class Hashed:
         yield f"out = memory[at + {self.stride - 1}] if {' and '.join(same)} else {UNKNOWN}"
 
     def keep(self, names: Sequence[str]) -> Iterator[str]:
-        """Lines that remember an answer."""
+        """Lines that store an answer."""
         yield "if out >= 0:"
         for k, name in enumerate(("token", *names, "out")):
             yield f"    memory[at + {k}] = {name}"
 
     def __str__(self) -> str:
-        return f"remembered in {SLOTS:,} slots, by all values"
+        return f"memoised in {SLOTS:,} slots"
 
 
 def remembering(vocabulary: int, count: int) -> Direct | Hashed:
-    """How answers are remembered that depend on the token and so many integers."""
+    """Choose the memoisation for answers that depend on the token and ``count`` integers."""
     reach = -1
     while reach < MOST_REACH and vocabulary * (2 * (reach + 1) + 2) ** count <= LARGEST_TABLE:
         reach += 1

@@ -1,6 +1,6 @@
-"""Code for heads whose keys are compared: equal keys in groups, or every key where a bias is any function.
+"""Code for heads whose keys are compared: equal keys in groups, or every key if the bias is an arbitrary function.
 
-Groups are looked at one by one, or found by the integers in their keys.
+Groups are scanned, or found by the integers in their keys.
 """
 
 from __future__ import annotations
@@ -23,25 +23,25 @@ CHOICES = {
 
 
 def serve_groups(writer: HeadWriter, plan: Groups, name: str) -> None:
-    """Write the code of a head whose equal keys are in groups; ``name`` is the stem of its names."""
+    """Emit a head that compares groups of equal keys; ``name`` is the prefix of its variables."""
     _, number = writer.store(KeyGroups(name, plan.width, plan.head.name, plan.score.key_width, len(plan.score.keys)))
-    groups = _arrays(name, "keys places values slots meta box")
+    groups = _array_arguments(name, "keys places values slots meta box")
 
     def put(keys: list[str], values: list[str], position: str) -> None:
-        _fill(writer, f"{name}_key", keys)
-        _fill(writer, f"{name}_value", values)
+        _emit_assignments(writer, f"{name}_key", keys)
+        _emit_assignments(writer, f"{name}_value", values)
         call = f"insert({groups}, {name}_key, {name}_value, {position}, {not plan.whole})"
-        _insert(writer, number, call)
+        _emit_checked_insert(writer, number, call)
 
-    _keep(writer, plan, name, put)
-    time = _query(writer, plan, name)[0]
+    _emit_insertion(writer, plan, name, put)
+    time = _emit_query(writer, plan, name)[0]
     writer.settle()
     choice = f"{CHOICES[plan.head.weighting.choice]}, {plan.score.fractional}"
-    _found(writer, plan, name, f"search({groups}, {name}_key, {name}_query, {time}, {choice}")
+    _emit_search(writer, plan, name, f"search({groups}, {name}_key, {name}_query, {time}, {choice}")
 
 
 def serve_matched(writer: HeadWriter, plan: Matched, name: str) -> None:
-    """Write the code of a head whose groups are found by their integers."""
+    """Emit a head that finds groups by their integers."""
     parts = plan.width, plan.head.name, 1 + plan.integers, len(plan.score.keys), plan.gates
     _, number = writer.store(Matches(name, *parts))
 
@@ -49,21 +49,23 @@ def serve_matched(writer: HeadWriter, plan: Matched, name: str) -> None:
         integers, squares = keys[plan.gates :: 2], keys[plan.gates + 1 :: 2]
         for y, square in zip(integers, squares, strict=True):
             writer.fail(f"abs({y}) > {HORIZON} or {square} != {y} * {y}", f"REPLAN + {number}")
-        _fill(writer, f"{name}_gates", keys[: plan.gates])
-        _fill(writer, f"{name}_key", integers, first=1)
-        _fill(writer, f"{name}_value", values)
+        _emit_assignments(writer, f"{name}_gates", keys[: plan.gates])
+        _emit_assignments(writer, f"{name}_key", integers, first=1)
+        _emit_assignments(writer, f"{name}_value", values)
         arrays = "keys places values slots meta box kinds kind_slots kind_sizes tally chain newest gates key value"
-        _insert(writer, number, f"insert_matching({_arrays(name, arrays)}, {position}, {not plan.whole})")
+        _emit_checked_insert(
+            writer, number, f"insert_matching({_array_arguments(name, arrays)}, {position}, {not plan.whole})"
+        )
 
-    _keep(writer, plan, name, put)
-    _query(writer, plan, name)
+    _emit_insertion(writer, plan, name, put)
+    _emit_query(writer, plan, name)
     writer.settle()
     arrays = "keys places values slots box kinds kind_sizes tally chain newest bounds gates key query"
-    _found(writer, plan, name, f"search_matching({_arrays(name, arrays)}")
+    _emit_search(writer, plan, name, f"search_matching({_array_arguments(name, arrays)}")
 
 
 def serve_dense(writer: HeadWriter, plan: Dense, name: str) -> None:
-    """Write the code of a head that looks at every key."""
+    """Emit a head that scans every key."""
     storage = EveryKey(name, plan.width, plan.head.name, plan.score.key_width, len(plan.score.keys), plan.bias)
     _, number = writer.store(storage)
     writer.write(f"{name}_meta[1] = i")
@@ -74,26 +76,28 @@ def serve_dense(writer: HeadWriter, plan: Dense, name: str) -> None:
     for part, integers in (("keys", keys), ("values", values)):
         for k, x in enumerate(integers):
             writer.write(f"{name}_{part}[i, {k}] = {x}")
-    time, scale = _query(writer, plan, name)
+    time, scale = _emit_query(writer, plan, name)
     over = scale if isinstance(scale, str) else writer.denominator(scale)
     writer.settle()
-    arrays, visible = _arrays(name, "keys values biases meta query"), "s" if plan.causal else "i"
+    arrays, visible = _array_arguments(name, "keys values biases meta query"), "s" if plan.causal else "i"
     choice = f"{CHOICES[plan.head.weighting.choice]}, {plan.score.fractional}"
-    _found(writer, plan, name, f"search_all({arrays}, {time}, {over}, {visible}, {choice}")
+    _emit_search(writer, plan, name, f"search_all({arrays}, {time}, {over}, {visible}, {choice}")
 
 
-def _arrays(name: str, parts: str) -> str:
+def _array_arguments(name: str, parts: str) -> str:
     """The arrays of a storage, as arguments."""
     return ", ".join(f"{name}_{part}" for part in parts.split())
 
 
-def _fill(writer: HeadWriter, array: str, integers: list[str], first: int = 0) -> None:
+def _emit_assignments(writer: HeadWriter, array: str, integers: list[str], first: int = 0) -> None:
     for k, x in enumerate(integers, first):
         writer.write(f"{array}[{k}] = {x}")
 
 
-def _keep(writer: HeadWriter, plan: Compared, name: str, put: Callable[[list[str], list[str], str], None]) -> None:
-    """Put the key and value of a position into its index: at once, or when the next position is there."""
+def _emit_insertion(
+    writer: HeadWriter, plan: Compared, name: str, put: Callable[[list[str], list[str], str], None]
+) -> None:
+    """Emit the insertion of a position's key and value: now, or at the next position under a strict mask."""
     keys = [x for key in plan.score.keys for x in writer.value(key, not plan.score.fractional)]
     values = writer.values(plan)
     if plan.causal:
@@ -106,18 +110,18 @@ def _keep(writer: HeadWriter, plan: Compared, name: str, put: Callable[[list[str
         put(keys, values, "i - 1")
 
 
-def _insert(writer: HeadWriter, number: int, call: str) -> None:
-    """Add what the arrays of the present position have, and see whether there was room."""
+def _emit_checked_insert(writer: HeadWriter, number: int, call: str) -> None:
+    """Emit an insertion of the current position, and the check that there was capacity."""
     full = writer.fresh("f")
     writer.write(f"{full} = {call}")
     writer.fail(f"{full} == 1", f"FULL + {number}")
     writer.doubt(f"{full} == 2")
 
 
-def _query(writer: HeadWriter, plan: Compared, name: str) -> tuple[str, Linear | str]:
-    """Fill in the query; the coefficient of the position on the same scale, and what tells the denominator."""
+def _emit_query(writer: HeadWriter, plan: Compared, name: str) -> tuple[str, Linear | str]:
+    """Emit the query; returns the position's coefficient on the same scale, and what gives the common denominator."""
     time = writer.fresh("t")
-    # Keys are kept without their denominators, so each component of the query is divided by its key's.
+    # Keys are stored without their denominators, so each component of the query is divided by its key's.
     overs = [1 if plan.score.fractional else writer.numbers.of(key).over for key in plan.score.keys]
     forms = [query.scaled(Fraction(1) / over) for query, over in zip(plan.score.queries, overs, strict=True)]
     linear = writer.numbers.linear([*forms, plan.score.slope])
@@ -141,8 +145,8 @@ def _query(writer: HeadWriter, plan: Compared, name: str) -> tuple[str, Linear |
     return time, common
 
 
-def _found(writer: HeadWriter, plan: Compared, name: str, search: str) -> None:
-    """Search, and name what is found."""
+def _emit_search(writer: HeadWriter, plan: Compared, name: str, search: str) -> None:
+    """Emit the search and name its results."""
     count = writer.fresh("c")
     writer.write(f"{count}, bad = {search}, {not plan.whole}, {name}_out)")
     writer.doubt("bad")

@@ -1,6 +1,6 @@
-"""Code for heads that look up an integer: a table of its values, and the nearest one if it is not there.
+"""Code for heads that look up an integer in a table, or the nearest one that is present.
 
-Among keys of a few kinds there is a table for each, and the best of them all is taken.
+If keys are of a few kinds there is a table for each, and the best of their results is taken.
 """
 
 from __future__ import annotations
@@ -13,53 +13,53 @@ from softmachine.engines.fast.indexes.storages import Table
 
 
 def serve_integer(writer: HeadWriter, plan: Parabola, name: str) -> None:
-    """Write the code of a head that looks up an integer; ``name`` is the stem of its names."""
-    storage, number = writer.store(Table(name, plan.width, plan.head.name, _kinds(writer, plan)))
-    parts = _key_and_value(writer, plan, writer.fresh("x"), writer.fresh("x"))
+    """Emit a head that looks up an integer; ``name`` is the prefix of its variables."""
+    storage, number = writer.store(Table(name, plan.width, plan.head.name, _value_types(writer, plan)))
+    parts = _emit_key_and_value(writer, plan, writer.fresh("x"), writer.fresh("x"))
     if plan.causal:
-        _insert(writer, plan.lookup.later, storage, number, parts, "s")
+        _emit_insertion(writer, plan.lookup.later, storage, number, parts, "s")
     else:
         kept = [writer.scalar(f"{name}_p{k}", part) for k, part in enumerate(parts)]
         with writer.at_next_position():
-            _insert(writer, plan.lookup.later, storage, number, kept, "i")
+            _emit_insertion(writer, plan.lookup.later, storage, number, kept, "i")
     q, o = writer.fresh("q"), writer.fresh("o")
     writer.write(f"{q} = {writer.numerator(plan.lookup.vertex)}")
     found = [storage.value(k, o) for k in range(storage.width)]
     if plan.causal:
-        _nearest(writer, plan.lookup.later, name, q, o)
+        _emit_nearest(writer, plan.lookup.later, name, q, o)
     else:
         writer.write("seen = i > 0")
         writer.write(f"{o} = 0")
         with writer.indented("if seen:"):
-            _nearest(writer, plan.lookup.later, name, q, o)
+            _emit_nearest(writer, plan.lookup.later, name, q, o)
         found = or_nothing(plan, found, "seen")
     writer.name_found(plan, found)
 
 
 def serve_gated(writer: HeadWriter, plan: Gated, name: str) -> None:
-    """Write the code of a head that looks up an integer among keys of a few kinds."""
+    """Emit a head that looks up an integer among keys of a few kinds."""
     x, square, kind = writer.fresh("x"), writer.fresh("x"), writer.fresh("k")
-    parts = _key_and_value(writer, plan, x, square)
+    parts = _emit_key_and_value(writer, plan, x, square)
     writer.settle()
     writer.write(f"{kind} = {writer.table(plan.kinds, HERE)}")
-    storages, kinds = [], _kinds(writer, plan)
+    storages, kinds = [], _value_types(writer, plan)
     for k in range(len(plan.extra)):
         storage, number = writer.store(Table(f"{name}k{k}", plan.width, plan.head.name, kinds, may_be_empty=True))
         storages.append(storage)
         with writer.indented(f"if {kind} == {k}:"):
-            _insert(writer, plan.lookup.later, storage, number, parts, "s")
-    _best_of_kinds(writer, plan, storages)
+            _emit_insertion(writer, plan.lookup.later, storage, number, parts, "s")
+    _emit_best_of_kinds(writer, plan, storages)
 
 
-def _key_and_value(writer: HeadWriter, plan: Parabola | Gated, x: str, square: str) -> list[str]:
-    """The key's integer, its square, and the integers that the value is kept as."""
+def _emit_key_and_value(writer: HeadWriter, plan: Parabola | Gated, x: str, square: str) -> list[str]:
+    """The key's integer, its square, and the integers of the value."""
     writer.write(f"{x} = {writer.numerator(plan.lookup.x)}")
     writer.write(f"{square} = {writer.numerator(plan.lookup.square)}")
     return [x, square, *writer.values(plan)]
 
 
-def _kinds(writer: HeadWriter, plan: Parabola | Gated) -> tuple[str, ...]:
-    """The smallest types that the numbers of a value are proved to fit into; none for the integer that is the key."""
+def _value_types(writer: HeadWriter, plan: Parabola | Gated) -> tuple[str, ...]:
+    """The smallest types that provably hold the numbers of a value; empty for the integer that is the key itself."""
     found = []
     for _, component in plan.results:
         linear = writer.numbers.linear([plan.head.value[component]]) if plan.whole else None
@@ -75,15 +75,15 @@ def _kinds(writer: HeadWriter, plan: Parabola | Gated) -> tuple[str, ...]:
     return tuple(found)
 
 
-def _insert(writer: HeadWriter, later: bool, storage: Table, number: int, parts: list[str], s: str) -> None:
-    """Put the value of a position into a table.
+def _emit_insertion(writer: HeadWriter, later: bool, storage: Table, number: int, parts: list[str], s: str) -> None:
+    """Emit the insertion of a position's value into a table.
 
     Args:
-        writer: Where the code goes.
-        later: Whether the last one that is put at a place counts, or the first.
-        storage: The table,
-        number: and its number.
-        parts: The integer, its square, and what the value is.
+        writer: The writer.
+        later: Whether the last value for an integer is kept, or the first.
+        storage: The table.
+        number: The table's number.
+        parts: The integer, its square, and the integers of the value.
         s: The position, counted from 1.
     """
     name, x = storage.name, parts[0]
@@ -109,13 +109,13 @@ def _insert(writer: HeadWriter, later: bool, storage: Table, number: int, parts:
     writer.write(f"    {name}_most = {x}")
 
 
-def _nearest(writer: HeadWriter, later: bool, name: str, q: str, o: str) -> None:
-    """Let ``o`` be the offset of the integer q in a table that is not empty, or of what is nearest to it."""
+def _emit_nearest(writer: HeadWriter, later: bool, name: str, q: str, o: str) -> None:
+    """Emit: set ``o`` to the offset of the integer q in a nonempty table, or of the nearest present one."""
     writer.write(f"{o} = {q} - {name}_first")
     with writer.indented(f"if {o} < 0 or {o} >= {name}_there.size or {name}_there[{o}] == 0:"):
         writer.write(f"below, above = neighbours({name}_there, {name}_first, {name}_least, {name}_most, {q}, 1)")
         writer.write(f"{o} = below - {name}_first")
-        # Of the two neighbours the nearer one, and of two as near the one that the position prefers.
+        # The nearer neighbour; of two equally near, the one preferred by position.
         preferred = ">" if later else "<"
         nearer = f"above - {q} < {q} - below"
         tied = f"above - {q} == {q} - below and {name}_there[above - {name}_first] {preferred} {name}_there[{o}]"
@@ -123,8 +123,8 @@ def _nearest(writer: HeadWriter, later: bool, name: str, q: str, o: str) -> None
         writer.write(f"    {o} = above - {name}_first")
 
 
-def _best_of_kinds(writer: HeadWriter, plan: Gated, storages: list[Table]) -> None:
-    """Look further and further away from q, until nothing that is further away can be better."""
+def _emit_best_of_kinds(writer: HeadWriter, plan: Gated, storages: list[Table]) -> None:
+    """Emit a search at doubling distances from q that ends when nothing further away can be better."""
     q, best, when, reach, more = (writer.fresh(stem) for stem in "qewrm")
     found = [writer.fresh("r") for _ in range(plan.width)]
     writer.write(f"{q} = {writer.numerator(plan.lookup.vertex)}")
@@ -135,7 +135,7 @@ def _best_of_kinds(writer: HeadWriter, plan: Gated, storages: list[Table]) -> No
     writer.write(f"{', '.join([reach, best, when, *found])} = {', '.join(['0', '0', '-1', *['0'] * plan.width])}")
     with writer.indented("while True:"):
         for storage, offset in zip(storages, offsets, strict=True):
-            _closest(writer, plan, storage, offset, (q, reach, best, when), found)
+            _emit_closest_of_kind(writer, plan, storage, offset, (q, reach, best, when), found)
         size = f"{-plan.lookup.curve}.0 * float({reach} + 1) * float({reach} + 1)"
         writer.write(f"{more} = False")
         writer.write(f"if {size} >= LIMIT / 2:")
@@ -153,10 +153,10 @@ def _best_of_kinds(writer: HeadWriter, plan: Gated, storages: list[Table]) -> No
     writer.name_found(plan, found)
 
 
-def _closest(
+def _emit_closest_of_kind(
     writer: HeadWriter, plan: Gated, storage: Table, offset: str, names: tuple[str, str, str, str], found: list[str]
 ) -> None:
-    """Let the nearest key of one kind be the best, if it is better."""
+    """Emit: make the nearest key of one kind the best, if it is better."""
     name, (q, reach, best, when) = storage.name, names
     o, score, away = writer.fresh("o"), writer.fresh("e"), writer.fresh("o")
     table = f"{name}_there, {name}_first, {name}_least, {name}_most"

@@ -1,4 +1,4 @@
-"""Code for heads that only look at positions: the best one in closed form."""
+"""Code for heads whose scores depend only on the position: the argmax in closed form."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from softmachine.transformer.attention import Choice
 
 
 def serve_position(writer: HeadWriter, plan: ByPosition, name: str) -> None:
-    """Write the code of a head that only looks at positions; ``name`` is the stem of its names."""
-    fetch = _Fetch(writer, plan, _kept(writer, plan, name))
+    """Emit a head whose scores depend only on the position; ``name`` is the prefix of its variables."""
+    fetch = _Fetch(writer, plan, _value_array(writer, plan, name))
     last = "i" if plan.causal else "i - 1"
     if plan.vertex is not None:
         j = writer.fresh("j")
@@ -25,7 +25,7 @@ def serve_position(writer: HeadWriter, plan: ByPosition, name: str) -> None:
     if plan.slope is not None and plan.curve is not None:
         writer.write(f"slope, curve = {writer.numerator(plan.slope)}, {writer.numerator(plan.curve)}")
     else:
-        _scaled_fractions(writer, plan)
+        _emit_scaled_fractions(writer, plan)
     writer.doubt("abs(float(slope)) >= LIMIT / 4 or abs(float(curve)) >= LIMIT / 4")
     writer.settle()
     kind, first, final = (writer.fresh("c") for _ in range(3))
@@ -33,18 +33,18 @@ def serve_position(writer: HeadWriter, plan: ByPosition, name: str) -> None:
     if plan.single:
         fetch.name_at(first if plan.head.weighting.choice is Choice.LEFTMOST else final)
     else:
-        _one_two_or_all(fetch, *_totals(writer, plan, name), (kind, first, final))
+        _emit_mean_of_best(fetch, *_emit_totals(writer, plan, name), (kind, first, final))
 
 
-def _scaled_fractions(writer: HeadWriter, plan: ByPosition) -> None:
-    """Slope and curve times a positive number that makes them integers."""
+def _emit_scaled_fractions(writer: HeadWriter, plan: ByPosition) -> None:
+    """Scale slope and curve by a positive number that makes them integers."""
     (sn, sd), (cn, cd) = (writer.fraction(form) for form in plan.forms)
     writer.doubt(f"abs(float({sn}) * float({cd})) >= LIMIT or abs(float({cn}) * float({sd})) >= LIMIT")
     writer.write(f"slope, curve = {sn} * {cd}, {cn} * {sd}")
 
 
-def _kept(writer: HeadWriter, plan: ByPosition, name: str) -> Rows | None:
-    """Where values are kept; None if they follow from the token and the position."""
+def _value_array(writer: HeadWriter, plan: ByPosition, name: str) -> Rows | None:
+    """The array of values; None if they follow from the token and the position."""
     atoms, known = writer.numbers.flow.atoms, writer.numbers.atoms
     numbers = {n for _, component in plan.results for n in plan.head.value[component].terms}
     if all(isinstance(atoms[n], Position) and known[n].grid for n in numbers):
@@ -58,14 +58,14 @@ def _kept(writer: HeadWriter, plan: ByPosition, name: str) -> Rows | None:
 
 @dataclass(frozen=True)
 class _Fetch:
-    """What gets the values of a head at a position, from where they are kept or by computing them again."""
+    """Emits the values of a head at a position, loaded from an array or recomputed."""
 
     writer: HeadWriter
     plan: ByPosition
     kept: Rows | None
 
     def look(self, j: str) -> list[str]:
-        """The integers that the values at a position are kept as."""
+        """The integers of the values at a position."""
         if self.kept is not None:
             return [f"{self.kept.name}_rows[{j} * {self.kept.width} + {k}]" for k in range(self.kept.width)]
         place = Place(self.writer.fresh("j"), self.writer.fresh("s"), self.writer.fresh("b"))
@@ -89,7 +89,7 @@ class _Fetch:
         self.writer.name_found(self.plan, found)
 
 
-def _one_two_or_all(fetch: _Fetch, totals: list[str], lost: list[str], places: tuple[str, str, str]) -> None:
+def _emit_mean_of_best(fetch: _Fetch, totals: list[str], lost: list[str], places: tuple[str, str, str]) -> None:
     """Name the mean of the values at one position, at two, or at all."""
     writer, plan, (kind, first, final) = fetch.writer, fetch.plan, places
     fractions = not plan.whole
@@ -116,10 +116,10 @@ def _one_two_or_all(fetch: _Fetch, totals: list[str], lost: list[str], places: t
     writer.name_found(plan, found, "count")
 
 
-def _totals(writer: HeadWriter, plan: Plan, name: str) -> tuple[list[str], list[str]]:
-    """The sums of all visible values, as they are kept; and what tells that one did not fit, which does no harm.
+def _emit_totals(writer: HeadWriter, plan: Plan, name: str) -> tuple[list[str], list[str]]:
+    """The sums of all visible values, and flags for sums that overflowed, which is harmless unless they are used.
 
-    They are wanted only where all keys tie, and sums of squares of positions leave 64 bits long before the run does.
+    They are used only if all keys tie, and sums of squares of positions overflow 64 bits long before the run does.
     """
     totals, lost, fractions, parts = [], [], not plan.whole, writer.values(plan)
     for k in range(0, len(parts), 2 if fractions else 1):

@@ -1,7 +1,7 @@
-"""Code for heads that need no more than a few running numbers.
+"""Code for heads that only need running scalars.
 
-Where all keys score the same: running sums, or the first or last value. Where the head always asks the same: the best
-score so far, and the sum of the values that have it.
+If all keys score the same: running sums, or the first or last value. If the query is constant: the best score so far,
+and the sum of the values that have it.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from softmachine.transformer.attention import Choice
 
 
 def serve_uniform(writer: HeadWriter, plan: Uniform, name: str) -> None:
-    """Write the code of a head whose keys all score the same; ``name`` is the stem of its names."""
+    """Emit a head whose keys all score the same; ``name`` is the prefix of its variables."""
     choice = plan.head.weighting.choice
     for index, ((number, component), value) in enumerate(zip(plan.results, plan.values, strict=True)):
         stem = f"{name}_{index}"
@@ -26,12 +26,12 @@ def serve_uniform(writer: HeadWriter, plan: Uniform, name: str) -> None:
             kept = [writer.scalar(f"{stem}_{k}", x) for k, x in enumerate(parts)] if not plan.causal else []
             writer.name_single(number, value, parts if plan.causal else kept)
         elif value.steady:
-            _mean_of_integers(writer, plan, number, value, parts[0], stem)
+            _emit_integer_mean(writer, plan, number, value, parts[0], stem)
         else:
-            _mean_of_fractions(writer, plan, number, (parts[0], parts[1]), stem)
+            _emit_fraction_mean(writer, plan, number, (parts[0], parts[1]), stem)
 
 
-def _mean_of_integers(writer: HeadWriter, plan: Uniform, number: int, value: Number, part: str, stem: str) -> None:
+def _emit_integer_mean(writer: HeadWriter, plan: Uniform, number: int, value: Number, part: str, stem: str) -> None:
     new = writer.fresh("m")
     writer.scalar(stem, new)
     if value.size * writer.numbers.horizon >= SAFE:
@@ -43,7 +43,7 @@ def _mean_of_integers(writer: HeadWriter, plan: Uniform, number: int, value: Num
         writer.name_fraction(number, stem, f"({value.over} * i if i else 1)")
 
 
-def _mean_of_fractions(writer: HeadWriter, plan: Uniform, number: int, part: tuple[str, str], stem: str) -> None:
+def _emit_fraction_mean(writer: HeadWriter, plan: Uniform, number: int, part: tuple[str, str], stem: str) -> None:
     n, d = writer.fresh("m"), writer.fresh("m")
     writer.scalar(f"{stem}_n", n)
     writer.scalar(f"{stem}_d", d)
@@ -57,7 +57,7 @@ def _mean_of_fractions(writer: HeadWriter, plan: Uniform, number: int, part: tup
 
 
 def serve_record(writer: HeadWriter, plan: Record, name: str) -> None:
-    """Write the code of a head that always asks the same."""
+    """Emit a head with a constant query."""
     choice = plan.head.weighting.choice
     score, best, count = writer.fresh("e"), writer.fresh("e"), writer.fresh("c")
     writer.write(f"{score} = {writer.numerator(plan.lasting)}")

@@ -1,4 +1,4 @@
-"""What the code of all heads has in common: keep the position's key and value, name what the best keys hold."""
+"""Common parts of the code of all heads: storing the position's key and value, naming the retrieved values."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ AnyStorage = TypeVar("AnyStorage", bound=Storage)
 
 @dataclass
 class HeadWriter(Writer):
-    """Writes the code of heads, one after the other.
+    """Emits the code of heads, one after the other.
 
     Args:
-        scalars: Numbers that are kept from position to position.
-        commits: (scalar, expression): what they become at the end of a step.
-        storages: Arrays that are kept.
-        early: Lines that come before everything else in a step: keys that only later positions see.
-        distant: What is asked of the tokens of other positions.
-        heads: How many heads have been written.
+        scalars: Variables kept between positions.
+        commits: (scalar, expression): their values at the end of a step.
+        storages: Arrays kept between positions.
+        early: Lines at the start of a step: insertion of keys that only later positions see.
+        distant: Forms evaluated on the tokens of other positions.
+        heads: The number of heads emitted.
     """
 
     scalars: list[str] = field(default_factory=list)
@@ -37,19 +37,19 @@ class HeadWriter(Writer):
     heads: int = 0
 
     def scalar(self, name: str, becomes: str) -> str:
-        """A number that is kept from position to position, and what it becomes at the end of a step."""
+        """Declare a variable kept between positions, and the expression for its value at the end of a step."""
         self.scalars.append(name)
         self.commits.append((name, becomes))
         return name
 
     def store(self, storage: AnyStorage) -> tuple[AnyStorage, int]:
-        """Arrays that are kept, and their number."""
+        """Declare arrays kept between positions; returns them and their number."""
         self.storages.append(storage)
         return storage, len(self.storages) - 1
 
     @contextmanager
     def indented(self, opening: str) -> Iterator[None]:
-        """Lines that belong to the one that opens them."""
+        """Emit a line and indent those after it."""
         self.write(opening)
         self.indent += 1
         yield
@@ -57,7 +57,7 @@ class HeadWriter(Writer):
 
     @contextmanager
     def at_next_position(self) -> Iterator[None]:
-        """Lines that the next position begins with: what they keep is not for the present one."""
+        """Emit lines at the start of the next position: what they store is not visible to the current one."""
         after, self.lines = self.lines, []
         with self.indented("if i > 0:"):
             yield
@@ -65,7 +65,7 @@ class HeadWriter(Writer):
         self.lines = after
 
     def tabulate(self) -> None:
-        """Keep the position features that code cannot compute, up to the present position."""
+        """Tabulate the position features without a formula, up to the current position."""
         checks = []
         for number, item in enumerate(self.features):
             storage, place = self.store(FeatureValues.of(f"feature{number}", item))
@@ -77,7 +77,7 @@ class HeadWriter(Writer):
         self.early = checks + self.early
 
     def value(self, form: Form, whole: bool, place: Place = HERE) -> list[str]:
-        """The integers that a value is kept as: its numerator, or that and the denominator."""
+        """The integers a value is stored as: its numerator, or numerator and denominator."""
         if not whole:
             return list(self.fraction(form, place))
         linear = self.numbers.linear([form])
@@ -87,27 +87,27 @@ class HeadWriter(Writer):
         return [name]
 
     def values(self, plan: Plan, place: Place = HERE) -> list[str]:
-        """The integers that a head's value is kept as."""
+        """The integers a head's value is stored as."""
         return [x for _, c in plan.results for x in self.value(plan.head.value[c], plan.whole, place)]
 
     def name_whole(self, number: int, expression: str) -> None:
-        """Name an atom that is kept as its numerator."""
+        """Name an atom stored as its numerator."""
         self.write(f"a{number} = {expression}")
 
     def name_fraction(self, number: int, n: str, d: str) -> None:
-        """Name an atom that is kept as a fraction."""
+        """Name an atom stored as a fraction."""
         self.write(f"a{number}, a{number}d = lowest({n}, {d})")
 
     def name_found(self, plan: Plan, found: Sequence[str], count: str = "1") -> None:
-        """Name what a head retrieves: so many values, added up as they are kept."""
+        """Name the atoms of a head: the sum ``found`` of ``count`` values, in their stored form."""
         for index, ((number, _), value, known) in enumerate(zip(plan.results, plan.values, plan.numbers, strict=True)):
             if known.grid is not None and not plan.whole:
                 self.settle()
-                # Kept in lowest terms, because other components are fractions; the denominator divides the grid's.
+                # Stored in lowest terms, because other components are fractions; the denominator divides the grid's.
                 self.name_whole(number, f"{found[2 * index]} * ({value.over} // {found[2 * index + 1]})")
             elif known.grid is not None and plan.evenly:
                 self.name_whole(number, f"{found[index]} // {count}")
-                # What later heads make of it means nothing, so that only the first counts.
+                # After the first failure the results of later heads are meaningless, so only the first counts.
                 self.write(f"if uneven < 0 and a{number} * {count} != {found[index]}:")
                 self.write(f"    uneven = {self.heads}")
             elif known.grid is not None:
@@ -120,7 +120,7 @@ class HeadWriter(Writer):
                 self.doubt("bad")
 
     def name_single(self, number: int, value: Number, found: Sequence[str]) -> None:
-        """Name a single value, as it is kept; a denominator of 0 stands for nothing seen."""
+        """Name a single value in its stored form; a denominator of 0 means that no key was visible."""
         if value.steady:
             self.name_whole(number, found[0])
         else:
@@ -128,6 +128,6 @@ class HeadWriter(Writer):
 
 
 def or_nothing(plan: Plan, found: Sequence[str], seen: str) -> list[str]:
-    """What was found, as it is kept; 0 if nothing was seen."""
+    """The retrieved values in their stored form; 0 if no key was visible."""
     blank = ["1" if not plan.whole and k % 2 else "0" for k in range(len(found))]
     return [f"({part} if {seen} else {none})" for part, none in zip(found, blank, strict=True)]

@@ -1,6 +1,6 @@
-"""The end of a step: the last hidden units, the logits, and which of them is largest.
+"""Logits: the last hidden units, the logits, and their argmax.
 
-What the next token is depends on the token and on a few numbers. So the answers are remembered, see `remembering`.
+The next token is a function of the token and a few numbers, so it is memoised; see `remembering`.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ class Tail:
 
     Args:
         units: The atoms that are computed here, in order.
-        directions: The linear combinations of other atoms that they and the logits depend on, with integers.
-        independent: Which of them decide the others.
+        directions: The integer combinations of other atoms that units and logits depend on.
+        independent: The directions that determine the others.
         data: The arrays for `decide`.
-        memory: How answers are remembered.
+        memory: The memoisation of the output.
     """
 
     units: frozenset[int]
@@ -43,7 +43,7 @@ class Tail:
 
 
 def tail_of(flow: Flow, numbers: Numbers) -> Tail | None:
-    """The tail of a flow; None if it is not a matter of integers."""
+    """The last units and logits of a graph as data; None if they are not integers without overflow."""
     units = _last_units(flow)
     found = [numbers.linear([unit.form]) for unit in units.values()]
     logits = numbers.linear(list(flow.logits))
@@ -69,7 +69,7 @@ def tail_of(flow: Flow, numbers: Numbers) -> Tail | None:
 
 
 def _last_units(flow: Flow) -> dict[int, Unit]:
-    """The units that only the logits read, and the sums that they share."""
+    """The units that only the logits read, and the sums shared by logits."""
     sums = {n: item for n, item in enumerate(flow.atoms) if isinstance(item, Unit) and item.function == "identity"}
     read = {n for k, item in enumerate(flow.atoms) if isinstance(item, Unit) and k not in sums for n in item.form.terms}
     for item in flow.order:
@@ -80,7 +80,7 @@ def _last_units(flow: Flow) -> dict[int, Unit]:
 
 
 def _row(part: Linear, directions: dict[Direction, int], units: Mapping[int, int]) -> list[tuple[int, int]]:
-    """A numerator as (column, coefficient): the units, which have a column each, then the directions."""
+    """A numerator as (column, coefficient): first the units, one column each, then the directions."""
     rest = tuple(
         (number, coefficient) for coefficient, _, number in part.terms if number != ONE and number not in units
     )
@@ -93,7 +93,7 @@ def _row(part: Linear, directions: dict[Direction, int], units: Mapping[int, int
 
 
 def _tables(parts: Sequence[Linear], vocabulary: int) -> Integers:
-    """For each token, what it and the constants add."""
+    """For each token, the part of each sum determined by the token and the constants."""
     found = np.zeros((vocabulary, len(parts)), dtype=np.int64)
     for column, part in enumerate(parts):
         found[:, column] = part.table or 0
@@ -102,7 +102,7 @@ def _tables(parts: Sequence[Linear], vocabulary: int) -> Integers:
 
 
 def _sparse(rows: Sequence[Sequence[tuple[int, int]]]) -> tuple[Integers, ...]:
-    """Sparse rows: where each begins, the columns, the coefficients."""
+    """Sparse rows in CSR form: row starts, columns, coefficients."""
     starts = np.cumsum([0, *map(len, rows)])
     flat = [entry for row in rows for entry in row]
     columns, values = ([entry[k] for entry in flat] for k in (0, 1))

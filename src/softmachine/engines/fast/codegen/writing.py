@@ -1,4 +1,4 @@
-"""Writing code: expressions for forms, with checks where a number might not fit."""
+"""Expression writer: code for forms, with overflow checks where a number might not fit."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from softmachine.transformer.features import Feature
 
 @dataclass(frozen=True)
 class Place:
-    """The names that a position goes by: its index, the index plus one, and where its token's tables begin."""
+    """The variable names of a position: its index, the index plus one, and the offset of its token's tables."""
 
     index: str = "i"
     next: str = "s"
@@ -28,9 +28,9 @@ class Writer:
     """Lines of code, and the tables that they read.
 
     Args:
-        numbers: What is known of every atom.
+        numbers: The proved ranges of all atoms.
         lines: The lines so far.
-        tables: One column a table: an integer for each token.
+        tables: One tuple per table: an integer for each token.
         features: The position features that are tabulated.
     """
 
@@ -47,35 +47,35 @@ class Writer:
         self.lines.append("    " * self.indent + line)
 
     def fresh(self, stem: str = "x") -> str:
-        """A name that is not in use."""
+        """A new variable name."""
         self._names += 1
         return f"{stem}_{self._names}"
 
     def table(self, entries: tuple[int, ...], place: Place) -> str:
-        """The entry of a table for the token at a place."""
+        """The expression for a table's entry for the token at a place."""
         if entries not in self.tables:
             self.tables.append(entries)
         return f"T[{place.base} + {self.tables.index(entries)}]"
 
     def doubt(self, condition: str) -> None:
-        """Take note that a number does not fit, if a condition holds; what is computed with it is harmless."""
+        """Flag an overflow if a condition holds; results computed from such a number are discarded."""
         self.write(f"wrong |= {condition}")
         self._doubtful = True
 
     def settle(self) -> None:
-        """Stop if a number did not fit: before anything is kept or decided that depends on it."""
+        """Stop if an overflow was flagged: before anything that depends on the number is stored or decided."""
         if self._doubtful:
             self.fail("wrong", "TOO_LARGE")
             self._doubtful = False
 
     def fail(self, condition: str, status: str) -> None:
-        """Stop if a condition holds; to be used sparingly: numba does not like hundreds of exits."""
+        """Stop if a condition holds. Use sparingly: numba compiles functions with hundreds of exits slowly."""
         self.write(f"if {condition}:")
         self.write(f"    status = {status}")
         self.write("    break")
 
     def atom(self, number: int, place: Place) -> str:
-        """The numerator of an atom; away from here, only position features have one."""
+        """The numerator of an atom; at other positions only position features have one."""
         item = self.numbers.flow.atoms[number]
         if isinstance(item, Position):
             formula = item.feature.numerator(place.index)
@@ -90,7 +90,7 @@ class Writer:
         return f"feature{self.features.index(item)}_values"
 
     def numerator(self, linear: Linear, place: Place = HERE) -> str:
-        """An expression for a numerator; preceded by a check, if it might not fit."""
+        """An expression for a numerator, preceded by a check if it might not fit."""
         products = [self._product(*term, place) for term in linear.terms]
         if linear.table:
             stretch = _power(place.next, linear.grid.power)
@@ -107,14 +107,14 @@ class Writer:
         return [str(coefficient), *factors] if coefficient != 1 or not factors else factors
 
     def denominator(self, linear: Linear, place: Place = HERE) -> str:
-        """An expression for a denominator; preceded by a check, if it might not fit."""
+        """An expression for a denominator, preceded by a check if it might not fit."""
         if linear.grid.over * self.numbers.horizon**linear.grid.power >= SAFE:
             sizes = [str(float(linear.grid.over)), *_power(f"float({place.next})", linear.grid.power)]
             self.doubt(f"{' * '.join(sizes)} >= LIMIT")
         return " * ".join([str(linear.grid.over), *_power(place.next, linear.grid.power)])
 
     def fraction(self, form: Form, place: Place = HERE) -> tuple[str, str]:
-        """Names of a numerator and a denominator, in lowest terms."""
+        """The variables of a numerator and a denominator, in lowest terms."""
         n, d = self.fresh("n"), self.fresh("d")
         known = {number: self.numbers.atoms[number].grid is not None for number in form.terms}
         rest = [number for number, is_known in known.items() if not is_known]
@@ -125,7 +125,7 @@ class Writer:
             assert place == HERE
             weight = Fraction(form.terms[number])
             if max(abs(weight.numerator), weight.denominator) >= SAFE:
-                raise Declined("its weights are not fractions of integers of 62 bits")
+                raise Declined("its weights are not fractions of 62-bit integers")
             self.write(f"p, q, bad = times({weight.numerator}, {weight.denominator}, a{number}, a{number}d)")
             self.doubt("bad")
             self.write(f"{n}, {d}, bad = added({n}, {d}, p, q)")

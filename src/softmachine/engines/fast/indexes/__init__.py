@@ -1,1 +1,1 @@
-"""What finds the best keys: groups, trees, tables; append-only arrays and the functions that work on them."""
+"""Indexes that find the best keys: groups, tables, linear scan; growable arrays and the kernels that work on them."""

@@ -1,6 +1,6 @@
-"""Every key looked at: for heads whose scores have a part that is any function of the two positions.
+"""Linear scan over all keys, for heads whose bias is an arbitrary function of the two positions.
 
-That function is Python, so the values for one query's position and all keys are tabulated before the step, exactly, as
+That function is Python, so its values for one query position and all keys are tabulated before the step, exactly, as
 integers over a common denominator.
 """
 
@@ -16,12 +16,11 @@ from softmachine.support.errors import PrecisionError, Remedy
 from softmachine.transformer.features import Relation
 
 TABULATED, WANTED, OVER = 0, 1, 2
-"""What the numbers in ``meta`` are: the position whose row of biases is there (plus 1), the one whose row is wanted,
-and the denominator of the biases."""
+"""Fields of ``meta``: the position whose biases are tabulated (plus 1), the one needed next, and the denominator."""
 
 
 def tabulate(bias: Relation, query: int, into: Integers) -> int:
-    """Write down the biases of all keys up to a query's position, as integers over the denominator that is given back.
+    """Tabulate the biases of all keys up to a query's position, as integers; returns their common denominator.
 
     Raises:
         PrecisionError: If they do not fit.
@@ -31,7 +30,7 @@ def tabulate(bias: Relation, query: int, into: Integers) -> int:
     integers = [int(value * over) for value in values]
     if max(over, *map(abs, integers)) >= SAFE:
         raise PrecisionError(
-            f"the bias {bias} at position {query} is not a row of integers of 62 bits over a common denominator",
+            f"the bias {bias} at position {query} is not a row of 62-bit integers over a common denominator",
             hint=Remedy("use {}", engine="dense"),
         )
     into[: query + 1] = integers
@@ -53,7 +52,7 @@ def search_all(
     fractions: bool,
     out: Integers,
 ) -> tuple[int, bool]:
-    """The sum of the values of the best of the first keys, and how many they are; and whether something does not fit.
+    """The sum of the values of the best of the first keys, their number, and whether an overflow occurred.
 
     The score is (query · key + time · position) / over + bias.
     """

@@ -1,7 +1,7 @@
-"""Finding the best groups of a head: of all scores the largest, with all exact ties.
+"""Argmax search over the groups of a head, with all exact ties.
 
 The score of a group is query · key + time · position, where the position is that of its last member if later ones are
-better, of its first if earlier ones are, and any if it does not count.
+better, of its first if earlier ones are, and irrelevant if the position does not count.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from softmachine.engines.fast.indexes.kernels import LIMIT, Integers, kernel
 
 AVERAGE, LEFTMOST, RIGHTMOST = 0, 1, 2
 FEW = 8
-"""So many groups are looked at one by one, rather than looking for the best."""
+"""Up to this many groups are scanned without trying the corner first."""
 
 
 @kernel
@@ -43,10 +43,10 @@ def search(
     fractions: bool,
     out: Integers,
 ) -> tuple[int, bool]:
-    """The sum of the values of the best keys, and how many they are; and whether something does not fit.
+    """The sum of the values of the best keys, their number, and whether an overflow occurred.
 
-    If the best corner of the box around all keys is a key, and no position makes up for a step away from it, it is the
-    one that is best; else every group is looked at.
+    If the best corner of the bounding box of all keys is a key, and no position bonus can outweigh a step away from it,
+    that key is the best; otherwise every group is scanned.
     """
     small = not fractional_keys and all_fit(box, query, time, meta[INSERTED])
     if meta[GROUPS] > FEW and (small or (time == 0 and not fractional_keys)):
@@ -56,12 +56,12 @@ def search(
             return take(places, values, g, time, choice, out), False
     member = best_member(time, choice)
     best, n, d, count, ties, fits = integer(-1), integer(0), integer(1), integer(0), integer(0), True
-    asked = nonzero(query, query.size, corner)
+    factors = nonzero(query, query.size, corner)
     for g in range(meta[GROUPS]):
         when = places[g, LAST] if time > 0 else places[g, FIRST]
         if small:
             a, b = when * time, integer(1)
-            for r in range(asked):
+            for r in range(factors):
                 a += query[corner[r]] * keys[g, corner[r]]
             if a < n and best >= 0:
                 continue
@@ -77,7 +77,7 @@ def search(
             count = take(places, values, g, time, choice, out)
         elif sign == 0:
             ties += 1
-            if choice == AVERAGE:  # a sum that does not fit is no harm if something better comes
+            if choice == AVERAGE:  # an overflowing sum does not matter if a better key follows
                 part = 2 if time == 0 else member
                 fits = fits and add(out, values[g, part * out.size : (part + 1) * out.size], fractions)
                 count += places[g, COUNT] if part == 2 else 1
@@ -90,7 +90,7 @@ def search(
 
 @kernel
 def all_fit(box: Integers, query: Integers, time: int, positions: int) -> bool:
-    """Whether the scores of all keys in a box fit, so that none has to be checked."""
+    """Whether the scores of all keys in the box fit, so that none has to be checked."""
     size = abs(float(time)) * float(positions)
     for k in range(query.size):
         size += abs(float(query[k])) * max(abs(float(box[0, k])), abs(float(box[1, k])))
@@ -99,9 +99,9 @@ def all_fit(box: Integers, query: Integers, time: int, positions: int) -> bool:
 
 @kernel
 def at_corner(keys: Integers, table: Integers, box: Integers, corner: Integers, query: Integers, slack: int) -> int:
-    """The group whose key has, in every component, what suits the query best; -1 if there is none.
+    """The group at the corner of the box that maximises the score; -1 if there is none.
 
-    And -1 if a key that is a step away from that may be as good or better, with ``slack`` more for its position.
+    Also -1 if a key a step away from the corner may be as good or better, given a position bonus of up to ``slack``.
     """
     for k in range(query.size):
         if box[0, k] != box[1, k] and abs(query[k]) <= slack:
@@ -112,7 +112,7 @@ def at_corner(keys: Integers, table: Integers, box: Integers, corner: Integers, 
 
 @kernel
 def take(places: Integers, values: Integers, g: int, time: int, choice: int, out: Integers) -> int:
-    """The values of one group, and how many they are the sum of."""
+    """Copy the values of one group; returns how many keys they are the sum of."""
     row = out.size
     part = 2 if choice == AVERAGE and time == 0 else best_member(time, choice)
     for k in range(row):
@@ -122,5 +122,5 @@ def take(places: Integers, values: Integers, g: int, time: int, choice: int, out
 
 @kernel
 def best_member(time: int, choice: int) -> int:
-    """Which of a group is best: the first or the last."""
+    """Which member of a group is the best: the first or the last."""
     return LAST if time > 0 or (time == 0 and choice == RIGHTMOST) else FIRST

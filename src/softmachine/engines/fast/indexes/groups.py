@@ -1,9 +1,9 @@
-"""Keys in groups: equal keys together, with the first of them, the last of them, and the sum of all.
+"""Groups of equal keys, with the first member, the last one, and the sum of all values.
 
-Exact for every query: where the position adds to the score, the last (or the first) of a group is its best; where it
-does not, all of a group tie. Memory is a matter of how many different keys there are, not of how many positions.
+Exact for every query: where the position adds to the score, the last (or the first) member of a group is its best;
+where it does not, all members tie. Memory is proportional to the number of different keys, not of positions.
 
-Nothing here may index outside of an array, whatever the numbers: compiled code does not check.
+Kernels must not index outside of an array, whatever the numbers: compiled code does not check bounds.
 """
 
 from __future__ import annotations
@@ -11,27 +11,27 @@ from __future__ import annotations
 from softmachine.engines.fast.indexes.kernels import LIMIT, Integers, added, kernel
 
 FIRST, LAST, COUNT = 0, 1, 2
-"""What the columns of ``places`` are: the first and the last position of a group, and how many it has. A row of
-``values`` has three parts: the value of the first, of the last, and the sum of all."""
+"""Columns of ``places``: the first and the last position of a group, and its size. A row of ``values`` has three
+parts: the value of the first member, of the last, and the sum of all."""
 GROUPS, INSERTED, LATEST, ALONE = 0, 1, 2, 3
-"""What the numbers in ``meta`` are: how many groups there are, how many positions were put into them, the group of the
-last one, and the group that the last search found (-1 if there were several)."""
+"""Fields of ``meta``: the number of groups, the number of inserted positions, the group of the last one, and the
+group that the last search found (-1 if there were several)."""
 FITS, FULL, TOO_LARGE = 0, 1, 2
 
 _GOLDEN, _LOW, _LOWER, _SUM = 0x9E3779B1, (1 << 31) - 1, (1 << 30) - 1, (1 << 61) - 1
-"""A sum of products: of 31 bits of each component with 30 bits of its own, so that nothing overflows; no product waits
-for another, as in a polynomial."""
+"""The hash is a sum of products of 31 bits of each component with a 30-bit constant of its own: it cannot overflow,
+and unlike in a polynomial no product depends on another."""
 
 
 @kernel
 def mixed(h: int, k: int, component: int) -> int:
-    """A hash with one more component in it, the k-th."""
+    """The hash extended by the k-th component."""
     return (h + (component & _LOW) * (((k + 1) * _GOLDEN) & _LOWER | 1)) & _SUM
 
 
 @kernel
 def slot(table: Integers, keys: Integers, key: Integers, width: int) -> int:
-    """Where in the hash table a key is, or belongs. The table's size is a power of two, and it has empty slots."""
+    """The slot of a key in the hash table, or where to insert it. The size is a power of two; some slots are empty."""
     h = 7
     for k in range(width):
         h = mixed(h, k, key[k])
@@ -61,7 +61,7 @@ def insert(
     i: int,
     fractions: bool,
 ) -> int:
-    """Add the key and value of position i, once."""
+    """Insert the key and value of position i; a repeated call has no effect."""
     if meta[INSERTED] > i:
         return FITS
     if insert_key(keys, places, table, meta, box, key, i) == FULL:
@@ -73,7 +73,7 @@ def insert(
 def insert_key(
     keys: Integers, places: Integers, table: Integers, meta: Integers, box: Integers, key: Integers, i: int
 ) -> int:
-    """Add the key of position i, once."""
+    """Insert the key of position i; a repeated call has no effect."""
     if meta[INSERTED] > i:
         return FITS
     width = keys.shape[1]
@@ -101,7 +101,7 @@ def insert_key(
 
 @kernel
 def insert_value(places: Integers, values: Integers, meta: Integers, value: Integers, fractions: bool) -> int:
-    """Add a value to the group of the key that was added last."""
+    """Add a value to the group of the key inserted last."""
     row, g = value.size, meta[LATEST]
     fresh = places[g, COUNT] == 1
     for k in range(row):
@@ -116,7 +116,7 @@ def insert_value(places: Integers, values: Integers, meta: Integers, value: Inte
 
 @kernel
 def add(total: Integers, value: Integers, fractions: bool) -> bool:
-    """Add a value to a sum; whether it fits."""
+    """Add a value to a sum; returns whether it fits."""
     if fractions:
         for k in range(0, total.size, 2):
             n, d, bad = added(total[k], total[k + 1], value[k], value[k + 1])
@@ -133,7 +133,7 @@ def add(total: Integers, value: Integers, fractions: bool) -> bool:
 
 @kernel
 def rehash(table: Integers, keys: Integers, groups: int) -> None:
-    """Fill a hash table anew."""
+    """Rebuild a hash table."""
     table[:] = -1
     for g in range(groups):
         table[slot(table, keys, keys[g], keys.shape[1])] = g
@@ -141,7 +141,7 @@ def rehash(table: Integers, keys: Integers, groups: int) -> None:
 
 @kernel
 def score(keys: Integers, g: int, query: Integers, when: int, time: int, fractions: bool) -> tuple[int, int, bool]:
-    """The score of a group as a fraction, and whether it does not fit."""
+    """The score of a group as a fraction, and whether it overflows."""
     if fractions:
         if abs(float(when) * float(time)) >= LIMIT:
             return 0, 1, True
@@ -166,7 +166,7 @@ def score(keys: Integers, g: int, query: Integers, when: int, time: int, fractio
 
 @kernel
 def nonzero(query: Integers, width: int, places: Integers) -> int:
-    """Write down which of the first components are not 0, and say how many: of one-hot vectors few are."""
+    """List the nonzero components among the first ``width``, few for one-hot vectors; returns their number."""
     count = 0
     for k in range(width):
         if query[k] != 0:
@@ -177,13 +177,13 @@ def nonzero(query: Integers, width: int, places: Integers) -> int:
 
 @kernel
 def integer(x: int) -> int:
-    """An integer that numba does not take for a constant: it compiles what is called with constants for each anew."""
+    """The identity, to keep numba from specialising functions for integer literals, which would compile them again."""
     return x
 
 
 @kernel
 def compared(an: int, ad: int, bn: int, bd: int) -> tuple[int, bool]:
-    """The sign of a/a' - b/b', and whether that cannot be said."""
+    """The sign of a/a' - b/b', and whether it cannot be computed without overflow."""
     if ad == bd:
         return (1 if an > bn else -1 if an < bn else 0), False
     if abs(float(an) * float(bd)) >= LIMIT or abs(float(bn) * float(ad)) >= LIMIT:

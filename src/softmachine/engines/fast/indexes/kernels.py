@@ -1,7 +1,7 @@
-"""What the generated code calls: fractions of 64-bit integers, and searches, all exact or with a flag that says no.
+"""Kernels that generated code calls: fractions of 64-bit integers, and searches; exact, or with an overflow flag.
 
-Every function is plain Python that numba compiles; the tests run them both ways. Nothing here may index outside of an
-array, whatever the numbers: compiled code does not check.
+Every function is plain Python that numba compiles; the tests run them both ways. Kernels must not index outside of an
+array, whatever the numbers: compiled code does not check bounds.
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ from numpy.typing import NDArray
 Integers = NDArray[np.int64]
 PAGE_BITS = 12
 PAGE = 1 << PAGE_BITS
-"""So many positions are a page of older tokens."""
+"""Positions per page of older tokens."""
 LIMIT = 4.0e18
-"""Numbers whose floating-point estimate is below this fit into 64 bits, with room for the estimate's rounding."""
+"""Numbers whose floating-point estimate is below this fit into 64 bits, with a margin for the estimate's rounding."""
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 def kernel(function: Function) -> Function:
-    """A function that is compiled together with the code that calls it, and kept on disk with that."""
+    """A function that is compiled together with its caller, and cached on disk with it."""
     compiled: Function = numba.njit(function)
     return compiled
 
@@ -49,7 +49,7 @@ def lowest(n: int, d: int) -> tuple[int, int]:
 
 @kernel
 def added(an: int, ad: int, bn: int, bd: int) -> tuple[int, int, bool]:
-    """The sum of two fractions in lowest terms, and whether it does not fit."""
+    """The sum of two fractions in lowest terms, and whether it overflows."""
     if ad == bd:
         if abs(float(an)) + abs(float(bn)) >= LIMIT:
             return 0, 1, True
@@ -65,7 +65,7 @@ def added(an: int, ad: int, bn: int, bd: int) -> tuple[int, int, bool]:
 
 @kernel
 def times(wn: int, wd: int, n: int, d: int) -> tuple[int, int, bool]:
-    """The product of two fractions, in lowest terms, and whether it does not fit."""
+    """The product of two fractions, in lowest terms, and whether it overflows."""
     g, h = divisor(wn, d), divisor(n, wd)
     wn, d, n, wd = wn // g, d // g, n // h, wd // h
     if abs(float(wn) * float(n)) >= LIMIT or float(wd) * float(d) >= LIMIT:
@@ -78,9 +78,9 @@ NOBODY, SINGLE, TWO, EVERY = 0, 1, 2, 3
 
 @kernel
 def top_of_parabola(slope: int, curve: int, last: int) -> tuple[int, int, int]:
-    """Where slope · j + curve · j² is largest for 0 ≤ j ≤ last: nowhere, at one, at two, or everywhere; first and last.
+    """The argmax of slope · j + curve · j² over 0 ≤ j ≤ last: its size (none, one, two or all), first and last.
 
-    Both numbers are below 10^18 in absolute value. Nowhere is at -1.
+    Both coefficients are below 10^18 in absolute value. For an empty range the argmax is -1.
     """
     if last < 0:
         return NOBODY, -1, -1
@@ -91,7 +91,7 @@ def top_of_parabola(slope: int, curve: int, last: int) -> tuple[int, int, int]:
             return EVERY, 0, last
         return (SINGLE, last, last) if slope > 0 else (SINGLE, 0, 0)
     if curve > 0:
-        # The ends are best; their scores differ by last · (slope + curve · last).
+        # The maximum is at an end; the scores of the ends differ by last · (slope + curve · last).
         if float(curve) * float(last) >= LIMIT:
             return SINGLE, last, last
         other = slope + curve * last
@@ -111,7 +111,7 @@ def top_of_parabola(slope: int, curve: int, last: int) -> tuple[int, int, int]:
 
 @kernel
 def token_at(tokens: Integers, base: int, pages: Integers, kept: Integers, j: int) -> np.int64 | int:
-    """The token at a position that was read, or one that is as good; those from ``base`` on are in the array."""
+    """The token at an earlier position, or one of the same class; tokens from ``base`` on are in the window."""
     if j >= base:
         return np.int64(tokens[j - base])
     page = pages[j >> PAGE_BITS]
@@ -120,10 +120,10 @@ def token_at(tokens: Integers, base: int, pages: Integers, kept: Integers, j: in
 
 @kernel
 def neighbours(there: Integers, first: int, least: int, most: int, n: int, d: int) -> tuple[int, int]:
-    """The places nearest to n/d, d > 0, at or below and above it, in a table that begins at ``first``.
+    """The occupied entries nearest to n/d, d > 0, at or below and above it, in a table that begins at ``first``.
 
-    Every place from ``least`` to ``most`` is inside of the table, and these two are taken. What is missing is given as
-    the other one.
+    Every entry from ``least`` to ``most`` is inside of the table, and these two are occupied. If one side has none, the
+    other side's entry is returned twice.
     """
     below = n // d
     above = below + 1
@@ -140,10 +140,10 @@ def neighbours(there: Integers, first: int, least: int, most: int, n: int, d: in
 
 @kernel
 def closest(there: Integers, first: int, least: int, most: int, q: int, reach: int, later: bool) -> int:
-    """The offset of the taken place nearest to q, no further away than ``reach``; -1 if there is none.
+    """The offset of the occupied entry nearest to q, at most ``reach`` away; -1 if there is none.
 
-    The table begins at ``first``; all its places from ``least`` to ``most`` are inside of it, and these two are taken,
-    unless it is empty. Of two places as near, the one that was taken later, or earlier.
+    The table begins at ``first``; all its entries from ``least`` to ``most`` are inside of it, and these two are
+    occupied, unless it is empty. Of two equally near entries, the one written later, or earlier.
     """
     if q >= most:
         return most - first if q - most <= reach and least <= most else -1

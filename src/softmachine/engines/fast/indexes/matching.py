@@ -1,13 +1,13 @@
-"""Keys in groups that are found by the integers in them: means over all keys that match a query.
+"""Groups of equal keys found by the integers in them: means over all keys that match a query.
 
-A key has *gates*, of which there are few different ones (its *kind*: what a letter is, whether it is the sink), and
-integers y, each of which adds a parabola slope · y + curve · y² to the score. Of one kind, no key is better than the
-one whose integers are the vertices of all parabolas, and any other is worse by a step at least. So the kinds are taken
-from the best down. Of each one group is looked up by hash; a kind is gone through only where that group is missing and
-the best that the others could be is no worse than what was found. That is exact for every query, and O(kinds), a few
-operations each, if a sink is as good as a match.
+A key has *gates*, of which there are few different combinations (its *kind*: for example a letter, or the sink), and
+integers y, each of which adds a parabola slope · y + curve · y² to the score. Among keys of one kind, the best possible
+one has the vertices of all parabolas as its integers, and any other scores lower by at least a step. So kinds are
+processed in descending order of that bound. For each, one group is looked up by hash; the groups of a kind are scanned
+only if that group is missing and the best of the others could still be at least as good as the best so far. This is
+exact for every query, and O(kinds), a few operations each, if a sink scores as high as a match.
 
-Nothing here may index outside of an array, whatever the numbers: compiled code does not check.
+Kernels must not index outside of an array, whatever the numbers: compiled code does not check bounds.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from softmachine.engines.fast.indexes.kernels import LIMIT, Integers, kernel
 NEVER = -9 * 10**18
 """Less than any score."""
 FURTHEST = 1 << 30
-"""No vertex further away from 0 is looked up."""
+"""Maximum absolute value of a vertex that is looked up."""
 
 
 @kernel
@@ -54,7 +54,10 @@ def insert_matching(
     i: int,
     fractions: bool,
 ) -> int:
-    """Add the key and the value of position i, once; the key's integers are in ``key``, behind room for its kind."""
+    """Insert the key and value of position i; a repeated call has no effect.
+
+    The key's integers are in ``key``, whose first entry is reserved for the kind.
+    """
     if meta[INSERTED] > i:
         return FITS
     width = kinds.shape[0]
@@ -100,10 +103,10 @@ def search_matching(
     fractions: bool,
     out: Integers,
 ) -> tuple[int, bool]:
-    """The sum of the values of the best keys, and how many they are; and whether something does not fit.
+    """The sum of the values of the best keys, their number, and whether an overflow occurred.
 
-    The query has a factor for each gate, and then slope and curve for each integer. What ``gates`` and ``key`` have is
-    lost.
+    The query has a factor for each gate, and then slope and curve for each integer. ``gates`` and ``key`` are
+    overwritten.
     """
     peaked, fit = vertices(box, kind_sizes, key, query)
     if not fit:
@@ -141,9 +144,9 @@ def search_matching(
 def rank(
     kinds: Integers, gates: Integers, query: Integers, count: int, top: int, peaked: bool, bounds: Integers
 ) -> None:
-    """Write down twice the best score that a key of each kind can have, plus 1: odd as long as nobody has looked.
+    """Bound the score of each kind: twice the best possible score plus 1; odd until its best key has been looked up.
 
-    Where there is no best one, 0: every kind is to be gone through.
+    Where a parabola has no integer vertex the bound is 0: every kind is scanned.
     """
     for kind in range(count):
         bounds[kind] = 2 * top + 1 if peaked else integer(0)
@@ -168,7 +171,7 @@ def scored(keys: Integers, kinds: Integers, kind: int, g: int, query: Integers) 
 
 @kernel
 def vertices(box: Integers, kind_sizes: Integers, key: Integers, query: Integers) -> tuple[bool, bool]:
-    """Let the key's integers be the best ones; whether each parabola has one that is, and whether all scores fit."""
+    """Set the key's integers to the vertices; whether every parabola has an integer one, and whether all scores fit."""
     width, peaked = kind_sizes.size, True
     size = 0.0
     for k in range(width):
@@ -189,7 +192,7 @@ def vertices(box: Integers, kind_sizes: Integers, key: Integers, query: Integers
 
 @kernel
 def peak(key: Integers, query: Integers, width: int) -> tuple[int, int]:
-    """What the best integers add to a score, and how much less any others add, at least."""
+    """The maximum of all parabolas, and the least by which other integers score lower."""
     top, step = integer(0), integer(FURTHEST)
     for k in range(key.size - 1):
         curve = query[width + 2 * k + 1]

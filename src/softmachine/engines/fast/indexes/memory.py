@@ -1,4 +1,4 @@
-"""The arrays that the code of one decoder works on."""
+"""The arrays that generated code works on."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ if TYPE_CHECKING:
 
 
 class Memory:
-    """All that a run remembers besides its tokens.
+    """The state of a run, apart from its tokens.
 
     Args:
         code: The code that works on it.
-        record: Where atoms are written down, if the code does that.
+        record: The array for recorded atoms, if the code records any.
     """
 
     def __init__(self, code: Emitted, record: Integers | None = None) -> None:
@@ -37,7 +37,7 @@ class Memory:
             self.parts |= zip(storage.arrays, storage.fresh(), strict=True)
 
     def forget(self) -> None:
-        """Begin anew: what was remembered of the positions is gone, the room for it and what is always so are not."""
+        """Reset the state of all positions, keeping capacity and memoised answers."""
         self.scalars[:] = 0
         for storage in self.code.storages:
             storage.empty([self.parts[name] for name in storage.arrays])
@@ -52,7 +52,7 @@ class Memory:
 
     @property
     def size(self) -> int:
-        """Bytes."""
+        """The memory in bytes."""
         return sum(array.nbytes for array in (self.tables, self.scalars, *self.arrays))
 
     def tied(self) -> list[int]:
@@ -60,11 +60,11 @@ class Memory:
         return np.flatnonzero(self.logits == self.logits.max()).tolist()
 
     def growth(self, number: int) -> int:
-        """The bytes that it takes to make room in a storage, while the old arrays are still there."""
+        """The bytes needed while a storage grows, when old and new arrays coexist."""
         return 2 * sum(self.parts[name].nbytes for name in self.code.storages[number].arrays)
 
     def make_room(self, number: int) -> None:
-        """Make room in a storage that is full."""
+        """Grow the arrays of a full storage."""
         storage = self.code.storages[number]
         full = [self.parts[name] for name in storage.arrays]
         self.parts |= zip(storage.arrays, storage.larger(full), strict=True)

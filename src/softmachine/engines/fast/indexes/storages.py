@@ -1,7 +1,7 @@
-"""What is kept between positions: named arrays, which begin small, grow when they are full, and may come from a file.
+"""Growable arrays kept between positions, which may be restored from a checkpoint.
 
-Arrays from a file are looked at before compiled code works on them, which checks nothing: no number in them may lead
-outside of an array.
+Arrays from a file are validated before compiled code works on them, since that code checks nothing: no number in them
+may lead outside of an array.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from softmachine.support.errors import PrecisionError, Remedy
 from softmachine.transformer.features import Feature, Relation
 
 START = 64
-"""Storages begin with so many entries."""
+"""Initial capacity in entries."""
 
 
 def _zeros(*shapes: tuple[int, ...]) -> list[Integers]:
@@ -30,12 +30,12 @@ def _zeros(*shapes: tuple[int, ...]) -> list[Integers]:
 
 @dataclass(frozen=True)
 class Storage(ABC):
-    """What a head keeps between positions.
+    """The arrays that a head keeps between positions.
 
     Args:
-        name: The stem of the arrays' names.
-        width: The integers of a row of values.
-        head: The head that it is for.
+        name: The prefix of the arrays' names.
+        width: The integers per row of values.
+        head: The name of the head.
     """
 
     name: str
@@ -46,22 +46,22 @@ class Storage(ABC):
 
     @property
     def arrays(self) -> tuple[str, ...]:
-        """The names of the arrays that the code is given."""
+        """The names of the arrays passed to the code."""
         return tuple(f"{self.name}_{part}" for part in self.parts)
 
     @abstractmethod
     def fresh(self, capacity: int = START) -> list[Integers]:
-        """The arrays with nothing in them, and room for so many entries."""
+        """Empty arrays with capacity for this many entries."""
 
     def empty(self, arrays: list[Integers]) -> None:  # noqa: B027 - most need not be emptied
-        """Let the arrays serve another run."""
+        """Reset the arrays for another run."""
 
     @abstractmethod
     def larger(self, arrays: list[Integers]) -> list[Integers]:
-        """The arrays with more room."""
+        """Copies with more capacity."""
 
     def fits(self, arrays: list[Integers], positions: int) -> bool:
-        """Whether arrays from a file are what the code could have left after so many positions."""
+        """Whether arrays from a file are a possible state after ``positions`` positions."""
         alike = [
             array.dtype == like.dtype and array.ndim == like.ndim and array.shape[1:] == like.shape[1:]
             for array, like in zip(arrays, self.like(arrays), strict=False)
@@ -69,13 +69,13 @@ class Storage(ABC):
         return len(arrays) == len(self.arrays) and all(alike) and self.consistent(arrays, positions)
 
     def like(self, arrays: list[Integers]) -> list[Integers]:
-        """What arrays from a file have to be like, but for their lengths."""
+        """Arrays with the expected types and shapes, apart from the first dimension."""
         del arrays
         return self.fresh()
 
     @abstractmethod
     def consistent(self, arrays: list[Integers], positions: int) -> bool:
-        """The same, of arrays of the right kind."""
+        """Whether arrays of the right types and shapes are a possible state."""
 
 
 @dataclass(frozen=True)
@@ -96,10 +96,9 @@ class Rows(Storage):
 
 @dataclass(frozen=True)
 class FeatureValues(Storage):
-    """The values of a position feature that code cannot compute: numerators, or these and denominators.
+    """The values of a position feature that has no formula: numerators, or numerators and denominators.
 
-    What a feature promises of its values (its denominator, its range) is what the analysis builds on, so every value is
-    checked against it.
+    The analysis relies on a feature's declared denominator and range, so every value is checked against them.
     """
 
     feature: Feature
@@ -112,7 +111,7 @@ class FeatureValues(Storage):
         return FeatureValues(name, 1 if feature_number(item).grid else 2, "", item)
 
     def fresh(self, capacity: int = START) -> list[Integers]:
-        """The values of the first positions."""
+        """The values at the first positions."""
         return [self.tabulated(0, capacity)]
 
     def larger(self, arrays: list[Integers]) -> list[Integers]:
@@ -124,10 +123,10 @@ class FeatureValues(Storage):
         return count >= START and np.array_equal(arrays[0], self.tabulated(0, count // self.width))
 
     def tabulated(self, start: int, stop: int) -> Integers:
-        """The values at some positions, as they are kept.
+        """The values at some positions, in their stored form.
 
         Raises:
-            PrecisionError: If a value does not fit, or is not what the feature promises.
+            PrecisionError: If a value does not fit, or is outside of the feature's declared range.
         """
         item, known = self.feature, feature_number(self.feature)
         kept: list[int] = []
@@ -138,7 +137,9 @@ class FeatureValues(Storage):
                 continue
             above = value * known.over * Fraction(i + 1) ** known.grid.power
             if above.denominator != 1 or not known.low <= above <= known.high:
-                raise PrecisionError(f"the position feature {item.name} is {value} at {i}, which it promises not to be")
+                raise PrecisionError(
+                    f"the position feature {item.name} is {value} at {i}, outside of its declared range"
+                )
             kept.append(int(above))
         if max(map(abs, kept), default=0) >= SAFE:
             raise PrecisionError(
@@ -152,12 +153,12 @@ class FeatureValues(Storage):
 class Table(Storage):
     """A row of values for each integer, and the position that wrote it, counted from 1: 0 if none did.
 
-    A tape of 10^8 cells is a table of as many integers, so numbers are as small as is proved that they are. Arrays of
-    zeros take memory where something is written: a table may have room for more than there is.
+    A tape of 10^8 cells is a table of as many integers, so numbers have the smallest type that provably holds them.
+    Arrays of zeros take memory only where they are written, so spare capacity is free.
 
     Args:
-        kinds: The type of each number of a row; none if it is the integer itself.
-        may_be_empty: Whether nothing may have been put into it, however long the run.
+        kinds: The type of each number of a row; empty if it is the integer itself.
+        may_be_empty: Whether the table may stay empty, however long the run.
     """
 
     kinds: tuple[str, ...] = ()
@@ -169,21 +170,21 @@ class Table(Storage):
         return (f"{self.name}_there", *values, f"{self.name}_meta")
 
     def value(self, k: int, o: str) -> str:
-        """The code of a number in the row at an offset."""
+        """The expression for a number in the row at an offset."""
         return f"np.int64({self.name}_value{k}[{o}])" if self.kinds[k] else f"({o} + {self.name}_first)"
 
     def fresh(self, capacity: int = START) -> list[Integers]:
-        """A table around 0; ``meta`` has its first integer, the least and the largest in it, and one that is wanted."""
+        """A table around 0; ``meta`` holds its first integer, the least and largest present, and one to be included."""
         meta = np.array([-capacity // 2, 2 * HORIZON, -2 * HORIZON, 0], dtype=np.int64)
         return [*(np.zeros(capacity, dtype=kind) for kind in ("int32", *filter(None, self.kinds))), meta]
 
     def empty(self, arrays: list[Integers]) -> None:
-        """Forget all integers, not where the table begins."""
+        """Clear all entries, but not the table's range."""
         arrays[0][:] = 0
         arrays[-1][1:] = self.fresh()[-1][1:]
 
     def larger(self, arrays: list[Integers]) -> list[Integers]:
-        """Let the table reach the integer that is wanted, and as much further as it is long."""
+        """Extend the table to the integer to be included, and at least double its size."""
         *columns, meta = arrays
         first, wanted, size = int(meta[0]), int(meta[3]), len(columns[0])
         low, high = first, first + size
@@ -198,7 +199,7 @@ class Table(Storage):
         return [*wider, meta]
 
     def consistent(self, arrays: list[Integers], positions: int) -> bool:
-        """Whether the integers that are said to be there are inside of the table."""
+        """Whether the least and the largest integer are inside of the table and present."""
         (there, *values), meta = arrays[:-1], arrays[-1]
         if meta.shape != (4,) or any(column.size != there.size for column in values) or not there.size:
             return False
@@ -211,11 +212,11 @@ class Table(Storage):
 
 @dataclass(frozen=True)
 class KeyGroups(Storage):
-    """Equal keys in groups.
+    """Groups of equal keys.
 
     Args:
-        key_width: The integers of a key.
-        components: The integers of a query.
+        key_width: The integers per key.
+        components: The integers per query.
     """
 
     key_width: int
@@ -227,7 +228,7 @@ class KeyGroups(Storage):
     )
 
     def fresh(self, capacity: int = START) -> list[Integers]:
-        """Room for so many groups, a power of two; and the key, value and query of the present position."""
+        """Arrays for this many groups, a power of two, and for the key, value and query of the current position."""
         keys, width = self.key_width, self.width
         kept = ((capacity, keys), (capacity, 3), (capacity, 3 * width), (4 * capacity,), (4,), (2, keys))
         arrays = _zeros(*kept, (keys,), (width,), (self.components,), (width,))
@@ -248,7 +249,7 @@ class KeyGroups(Storage):
         return larger
 
     def consistent(self, arrays: list[Integers], positions: int) -> bool:
-        """Whether every group has its place in the hash table, and its positions are in the past."""
+        """Whether every group is in the hash table, and its positions are in the past."""
         keys, places, values, slots, meta = arrays[:5]
         capacity = len(keys)
         others = zip(arrays[4:], KeyGroups.fresh(self)[4:], strict=True)
@@ -261,7 +262,7 @@ class KeyGroups(Storage):
         used = np.sort(slots[slots >= 0])
         if not np.array_equal(used, np.arange(groups)) or slots.min() < -1:
             return False
-        rehash(slots, keys, groups)  # older versions had another hash
+        rehash(slots, keys, groups)  # earlier versions used another hash
         here = places[:groups]
         return bool(
             0 <= meta[INSERTED] <= positions + 1
@@ -276,10 +277,10 @@ class KeyGroups(Storage):
 
 @dataclass(frozen=True)
 class Matches(KeyGroups):
-    """Equal keys in groups, which are found by a kind (the gates of a key, which are the same for many) and integers.
+    """Groups of equal keys, found by a kind (the gates of a key, which many keys share) and integers.
 
     Args:
-        gates: How many gates a key has.
+        gates: The number of gates of a key.
     """
 
     gates: int
@@ -291,7 +292,7 @@ class Matches(KeyGroups):
     parts = (*KeyGroups.parts, *kept)
 
     def fresh(self, capacity: int = START, kinds: int = START) -> list[Integers]:
-        """Room for so many groups and kinds, both powers of two; ``tally`` says how many kinds there are."""
+        """Arrays for this many groups and kinds, both powers of two; ``tally`` holds the number of kinds."""
         gates = self.gates
         own = _zeros((gates, kinds), (4 * kinds,), (gates,), (1,), (capacity,), (kinds,), (gates,), (kinds,))
         own[1].fill(-1)
@@ -305,7 +306,7 @@ class Matches(KeyGroups):
         named["tally"].fill(0)
 
     def like(self, arrays: list[Integers]) -> list[Integers]:
-        """With as many kinds, of which the gates are columns."""
+        """The expected arrays, with as many kinds as given, which are the columns of the gates."""
         kinds = arrays[self.parts.index("newest")].size if len(arrays) == len(self.parts) else START
         return self.fresh(kinds=max(kinds, 1))
 
@@ -313,7 +314,7 @@ class Matches(KeyGroups):
         return dict(zip(self.parts, arrays, strict=True))
 
     def larger(self, arrays: list[Integers]) -> list[Integers]:
-        """More room for what is full: kinds, or groups."""
+        """Grow what is full: kinds, or groups."""
         old = self._named(arrays)
         groups, kinds = len(old["keys"]), len(old["newest"])
         full = int(old["tally"][0]) >= kinds
@@ -327,7 +328,7 @@ class Matches(KeyGroups):
         return list(new.values())
 
     def consistent(self, arrays: list[Integers], positions: int) -> bool:
-        """Whether also every kind has its place, and every group is behind a later one of its kind, or the latest."""
+        """Also check that every kind is in its hash table, and that chains of groups lead to earlier groups."""
         common = len(KeyGroups.parts)
         if not super().consistent(arrays[:common], positions):
             return False
@@ -352,11 +353,11 @@ class Matches(KeyGroups):
 
 @dataclass(frozen=True)
 class EveryKey(Storage):
-    """Every key and value, and what the bias adds to each of them at the present position.
+    """Every key and value, and the biases of all keys at the current position.
 
     Args:
-        key_width: The integers of a key.
-        components: The integers of a query.
+        key_width: The integers per key.
+        components: The integers per query.
         bias: The bias.
     """
 
@@ -367,16 +368,16 @@ class EveryKey(Storage):
     parts = ("keys", "values", "biases", "meta", "query", "out")
 
     def fresh(self, capacity: int = START) -> list[Integers]:
-        """Room for so many positions; and the query of the present one."""
+        """Arrays for this many positions, and for the current query."""
         kept = ((capacity, self.key_width), (capacity, self.width), (capacity,))
         return _zeros(*kept, (3,), (self.components,), (self.width,))
 
     def empty(self, arrays: list[Integers]) -> None:
-        """Forget which biases are there."""
+        """Invalidate the tabulated biases."""
         arrays[3].fill(0)
 
     def larger(self, arrays: list[Integers]) -> list[Integers]:
-        """The arrays with the biases that are wanted next, and room for that position."""
+        """The arrays with the biases that are needed next, and capacity for that position."""
         biases, meta = arrays[2:4]
         wanted = int(meta[WANTED])
         if wanted >= len(biases):
@@ -389,7 +390,7 @@ class EveryKey(Storage):
         return arrays
 
     def consistent(self, arrays: list[Integers], positions: int) -> bool:
-        """Whether the arrays are long enough; biases are then tabulated anew."""
+        """Whether the arrays are long enough; biases are tabulated again."""
         keys, values, biases, meta, _, _ = arrays
         meta[:] = 0
         return len(keys) == len(values) == len(biases) >= max(positions, 1) and meta.shape == (3,)

@@ -1,1 +1,1 @@
-"""Large models as data: sparse rows and heads, interpreted by one function that is the same for all."""
+"""Bytecode interpreter for large models: sparse rows and heads as data, run by one compiled function for all models."""

@@ -1,12 +1,11 @@
-"""The best group of an index for a query, exact for every query.
+"""Argmax search over the groups of an index, exact for every query.
 
-Keys of narrow numbers are of one *kind* if the same numbers are not 0, such as all registers of ±1, or the sink. Of one
-kind, no key is better than the one whose every number has the sign of the query's, and any other is worse by a step at
-least. So of each kind one key is looked up by hash, and what was found is the best if it exceeds the most that any
-other key can be. A query that did not change is compared with new keys alone. Where that does not decide, every group
-is looked at.
+Keys of packed trits are of one *kind* if the same numbers are nonzero, such as all registers of ±1, or the sink. Among
+keys of one kind, the best possible one has the sign of the query in every number, and any other scores lower by at
+least a step. So one key of each kind is looked up by hash, and the result is the argmax if it exceeds the bounds on all
+other keys. An unchanged query is compared with new keys only. Where this is not conclusive, every group is scanned.
 
-Nothing here may index outside of an array, whatever the numbers: compiled code does not check.
+Kernels must not index outside of an array, whatever the numbers: compiled code does not check bounds.
 """
 
 from __future__ import annotations
@@ -21,28 +20,28 @@ from softmachine.engines.fast.tables.pointers import inlined
 from softmachine.engines.fast.tables.words import kind_of, number_at
 
 WORST = -(1 << 62)
-"""Less than any score of narrow numbers."""
+"""Less than any score of packed trits."""
 
 
 @inlined
 def ask(question: int, code: Integers, heap: Integers) -> None:
-    """Find the group that is better than all others; `UNDECIDED` if that is not seen without looking at all of them."""
-    asked, index = code[question + of.ASKED], code[question + of.INDEX]
+    """Find the unique best group; `UNDECIDED` if that takes a scan of all groups."""
+    result, index = code[question + of.ASKED], code[question + of.INDEX]
     groups, g = code[code[index + of.GROUPED] + of.STATE], integer(of.UNDECIDED)
     if code[question + of.PLAIN] == 1 and heap[groups + of.KINDS] != of.MANY:
         if not gather(question, code, heap):
-            g = heap[asked + of.GROUP]
-            if g >= 0 and heap[asked + of.SEEN] != heap[groups + of.USED]:
+            g = heap[result + of.GROUP]
+            if g >= 0 and heap[result + of.SEEN] != heap[groups + of.USED]:
                 g = still_best(question, code, heap)
         if g < 0:
             turn_signs(question, code, heap)
-            g, heap[asked + of.SCORE] = best_of_kinds(question, code, heap)
-    heap[asked + of.GROUP], heap[asked + of.SEEN] = g, heap[groups + of.USED]
+            g, heap[result + of.SCORE] = best_of_kinds(question, code, heap)
+    heap[result + of.GROUP], heap[result + of.SEEN] = g, heap[groups + of.USED]
 
 
 @inlined
 def turn_signs(question: int, code: Integers, heap: Integers) -> None:
-    """The signs of a query of narrow numbers, as the words of a key: those of what was read, some turned round."""
+    """The signs of a query of packed trits, as the words of a key: the words read, with some signs inverted."""
     last, signs, turned = code[question + of.LAST], code[question + of.SIGNS], code[question + of.TURNED]
     for k in range(code[question + of.WIDTH]):
         word = heap[last + k]
@@ -51,10 +50,10 @@ def turn_signs(question: int, code: Integers, heap: Integers) -> None:
 
 @kernel
 def still_best(question: int, code: Integers, heap: Integers) -> int:
-    """The best of the group that was the best, and new ones; `UNDECIDED` if one of these is as good."""
-    asked, index, signs = code[question + of.ASKED], code[question + of.INDEX], code[question + of.SIGNS]
-    store, g, score = code[index + of.GROUPED], heap[asked + of.GROUP], heap[asked + of.SCORE]
-    for other in range(heap[asked + of.SEEN], heap[code[store + of.STATE] + of.USED]):
+    """Compare the previous best group with the new ones; `UNDECIDED` if one of these is as good."""
+    result, index, signs = code[question + of.ASKED], code[question + of.INDEX], code[question + of.SIGNS]
+    store, g, score = code[index + of.GROUPED], heap[result + of.GROUP], heap[result + of.SCORE]
+    for other in range(heap[result + of.SEEN], heap[code[store + of.STATE] + of.USED]):
         key, new = key_of(store, other, code, heap), integer(0)
         for size in range(code[question + of.SIZES], code[question + of.SIZES_END], 3):
             one, two = heap[signs + code[size + 1]], heap[key + code[size + 1]]
@@ -64,20 +63,20 @@ def still_best(question: int, code: Integers, heap: Integers) -> int:
             return of.UNDECIDED
         if new > score:
             g, score = integer(other), new
-    heap[asked + of.SCORE] = score
+    heap[result + of.SCORE] = score
     return int(g)
 
 
 @inlined
 def best_of_kinds(question: int, code: Integers, heap: Integers) -> tuple[int, int]:
-    """The group that is better than all others, and its score; `UNDECIDED` if that cannot be said."""
+    """The unique best group and its score; `UNDECIDED` if the lookups by kind are not conclusive."""
     index, signs, room = code[question + of.INDEX], code[question + of.SIGNS], code[of.ROOM]
     store, width = code[index + of.GROUPED], code[index + of.WIDTH]
     best, score, others = integer(of.UNDECIDED), integer(WORST), integer(WORST)
-    asked = code[question + of.ASKED]
-    guess, bounds = heap[asked + of.GROUP] + 1, asked + of.FOUND_SIZE + width
+    result = code[question + of.ASKED]
+    guess, bounds = heap[result + of.GROUP] + 1, result + of.FOUND_SIZE + width
     know_bounds(question, code, heap)
-    for t in range(heap[asked + of.BOUNDED]):
+    for t in range(heap[result + of.BOUNDED]):
         kind, most, step = code[index + of.KIND] + t * width, heap[bounds + 2 * t], heap[bounds + 2 * t + 1]
         if most < score:
             others = max(others, most)
@@ -87,7 +86,7 @@ def best_of_kinds(question: int, code: Integers, heap: Integers) -> tuple[int, i
             for k in range(width):
                 heap[room + k] = heap[signs + k] & (3 * heap[kind + k])
             g = find(store, guess, room, code, heap)
-        if g < 0:  # it is not there, or it is not the only one: all others are below this
+        if g < 0:  # missing or not unique: all others are below this
             others = max(others, most - step)
         elif most > score:
             best, score, others = g, most, max(others, score)
@@ -98,7 +97,7 @@ def best_of_kinds(question: int, code: Integers, heap: Integers) -> tuple[int, i
 
 @inlined
 def know_bounds(question: int, code: Integers, heap: Integers) -> None:
-    """See to it that the bounds of all kinds are known: they depend on which numbers of the query are not 0."""
+    """Update the score bounds of all kinds, which depend on which numbers of the query are nonzero."""
     index, signs = code[question + of.INDEX], code[question + of.SIGNS]
     width, kept = code[index + of.WIDTH], code[question + of.ASKED] + of.FOUND_SIZE
     known, kinds = heap[kept - of.FOUND_SIZE + of.BOUNDED], heap[code[code[index + of.GROUPED] + of.STATE] + of.KINDS]
@@ -114,28 +113,28 @@ def know_bounds(question: int, code: Integers, heap: Integers) -> None:
 
 @inlined
 def bound(question: int, kind: int, code: Integers, heap: Integers) -> tuple[int, int]:
-    """The most that a key of a kind can score, and how much less at least any other does; 0 if several do."""
+    """The maximum score of a kind, and the least by which its other keys score lower; 0 if several reach it."""
     most, step, signs = integer(0), integer(1 << 62), code[question + of.SIGNS]
     for size in range(code[question + of.SIZES], code[question + of.SIZES_END], 3):
         inside = heap[kind + code[size + 1]] & code[size + 2]
         if inside:
-            asked = kind_of(heap[signs + code[size + 1]]) & inside
-            most += code[size] * how_many(asked)
-            step = min(step, 2 * code[size]) if asked == inside else integer(0)
+            common = kind_of(heap[signs + code[size + 1]]) & inside
+            most += code[size] * how_many(common)
+            step = min(step, 2 * code[size]) if common == inside else integer(0)
     return most, step
 
 
 @kernel
 def scaled_query(question: int, code: Integers, heap: Integers) -> tuple[int, bool]:
-    """Compute a query as integers, times a positive number; the position's coefficient; whether they do not fit."""
-    index, query, asks = code[question + of.INDEX], code[question + of.QUERY], code[question + of.ASKS]
+    """Scale a query to integers; the position's coefficient on the same scale, and whether an overflow occurred."""
+    index, query, factors = code[question + of.INDEX], code[question + of.QUERY], code[question + of.ASKS]
     overs, common = code[of.ROOM], integer(1)
     count = (code[index + of.PARTS_END] - code[index + of.PARTS]) // 3
     for m in range(count):
-        n, d = code[asks + 4 * m + 3], integer(1)
-        if code[asks + 4 * m + 2]:
-            n, d = number_at(heap, code[asks + 4 * m], code[asks + 4 * m + 1])
-            n, d, bad = times(code[asks + 4 * m + 2], 1, n, d)
+        n, d = code[factors + 4 * m + 3], integer(1)
+        if code[factors + 4 * m + 2]:
+            n, d = number_at(heap, code[factors + 4 * m], code[factors + 4 * m + 1])
+            n, d, bad = times(code[factors + 4 * m + 2], 1, n, d)
             if bad:
                 return 0, True
         heap[query + m], heap[overs + m] = n, d
@@ -155,7 +154,7 @@ def scaled_query(question: int, code: Integers, heap: Integers) -> tuple[int, bo
 
 @kernel
 def score_of(question: int, g: int, time: int, code: Integers, heap: Integers) -> tuple[int, int, bool]:
-    """The score of a group as a fraction, and whether it does not fit."""
+    """The score of a group as a fraction, and whether it overflows."""
     index, query = code[question + of.INDEX], code[question + of.QUERY]
     store = code[index + of.GROUPED]
     key, place = key_of(store, g, code, heap), entry(store, g, code, heap)
@@ -178,7 +177,7 @@ def score_of(question: int, g: int, time: int, code: Integers, heap: Integers) -
 
 @kernel
 def best_of_all(question: int, time: int, code: Integers, heap: Integers) -> tuple[int, int, int, int, bool]:
-    """The first of the best groups, how many there are, their score, and whether something does not fit."""
+    """Scan all groups: the first of the best ones, their number, their score, and whether an overflow occurred."""
     best, ties, n, d = integer(-1), integer(0), integer(0), integer(1)
     for g in range(heap[code[code[code[question + of.INDEX] + of.GROUPED] + of.STATE] + of.USED]):
         a, b, bad = score_of(question, g, time, code, heap)

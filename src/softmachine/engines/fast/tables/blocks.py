@@ -1,8 +1,8 @@
-"""Rows in blocks: each a function of a few numbers that were there before, so that what it makes of them is remembered.
+"""Partition of rows into blocks: each a function of a few earlier numbers, so that its results can be memoised.
 
-Between the heads of one layer and those of the next there are rows that read one another. Those that are connected in
-this way are a block; what it reads are places of other stages. A block that reads nothing but what another one reads is
-part of that one, and blocks that read little are one. No block reads another one of its stage.
+Between the heads of one layer and those of the next, rows read one another. Rows connected in this way form a block,
+whose inputs are registers of other stages. A block whose inputs are a subset of another block's is merged into that
+one, and blocks with few inputs are merged. No block reads another one of its stage.
 """
 
 from __future__ import annotations
@@ -13,17 +13,17 @@ from dataclasses import dataclass
 from softmachine.engines.fast.tables.program import Program, Row
 
 LITTLE = 8
-"""Blocks that read so many numbers together are one: looking an answer up takes as long as computing some."""
+"""Blocks with at most this many inputs together are merged: a memo lookup costs about as much as computing them."""
 
 
 @dataclass(frozen=True)
 class Block:
-    """Rows that are computed together.
+    """Rows that are computed and memoised together.
 
     Args:
-        stage: After how many layers with heads.
-        inputs: The places that they read and do not compute.
-        rows: The rows, in their order.
+        stage: The number of layers with heads before them.
+        inputs: The registers that they read and do not compute.
+        rows: The rows, in order of evaluation.
         answers: Whether the logits are among them.
     """
 
@@ -34,8 +34,8 @@ class Block:
 
 
 def blocks_of(program: Program) -> list[Block]:
-    """The blocks of a program, by stages."""
-    kept = _needed(program)
+    """The blocks of a program, stage by stage."""
+    kept = _needed_rows(program)
     maker = {row.to: row for row in kept}
     part = {row.to: row.to for row in kept}
 
@@ -59,8 +59,8 @@ def blocks_of(program: Program) -> list[Block]:
     return _joined(program, parts)
 
 
-def _needed(program: Program) -> list[Row]:
-    """The rows that something depends on, and constant units, which may be asked for all the same."""
+def _needed_rows(program: Program) -> list[Row]:
+    """The rows that the output depends on, and constant units, whose values may be requested too."""
     needed = {*program.logits, *(row.to for row in program.rows if not row.sum.terms)}
     for lookup in program.lookups:
         needed |= {*lookup.values, *program.indexes[lookup.index].places}
@@ -80,7 +80,7 @@ def _inputs(rows: Sequence[Row]) -> set[int]:
 
 @dataclass
 class _Part:
-    """A block that may still become part of another one."""
+    """A block that may still be merged into another one."""
 
     stage: int
     inputs: set[int]
@@ -89,10 +89,10 @@ class _Part:
 
 
 def _joined(program: Program, parts: Sequence[_Part]) -> list[Block]:
-    """Blocks, of which none reads only what another of its stage reads, or little; but for the one with the logits.
+    """Merge blocks of a stage whose inputs are few, or a subset of another's; the block with the logits stays separate.
 
-    Nor are there two that read one and the same block, or what was looked up together, or the token, or the position:
-    taken together, they have no more different inputs than that has values.
+    Blocks whose inputs all have the same source (one block, one lookup, the token, or the position) are merged too:
+    together they have no more different inputs than the source has values.
     """
     order = {row.to: k for k, row in enumerate(program.rows)}
     source: dict[int, object] = dict.fromkeys(program.embedding[0] if program.embedding else (), "token")

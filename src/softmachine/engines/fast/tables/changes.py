@@ -1,11 +1,11 @@
-"""Rows that keep their sums: what changed since a block was last computed is all that is computed.
+"""Incremental evaluation: rows keep their sums, and only what changed since the last evaluation is recomputed.
 
-That is for blocks that read nothing but -1, 0 and 1, and whose weights are integers, so that no number can be too
-large. Of what such a block reads, little is new: of the bits of a position, two on average. What changes is told those
-who read it, and only rows that were told something are looked at, in their order. Most units are 0 and stay so: such a
-unit has another sum, and is not looked at.
+Applies to blocks that read only -1, 0 and 1 and whose weights are integers, so that no number can overflow. Few of
+their inputs change from one evaluation to the next: two bits of a position, on average. A change is pushed to the rows
+that read it, and only rows whose result may have changed are evaluated, in order. Most units are 0 and stay 0: their
+sums change, but they are not evaluated.
 
-Whom to tell is asked by ``while``: compiled code does four turns of a ``for`` at a time, and most lists are shorter.
+Reader lists are traversed by ``while``: numba unrolls ``for`` loops by four, and most lists are shorter.
 """
 
 from __future__ import annotations
@@ -24,27 +24,27 @@ from softmachine.engines.fast.tables.words import LANES, kind_of, lane
 
 BITS = 5
 IN_WORD = (1 << BITS) - 1
-"""So many bits of a row's number are its bit in a word of changes, and the others are the word."""
+"""The low bits of a row's number select the bit in a word of the dirty set, the others select the word."""
 ACT, WORD, SHIFT, READERS, READERS_END = range(5)
 ROW = 5
-"""A row: its activation; where it is written to, and the shift there, or one of the following; who is told of it: the
-number of a row, a weight, and the row's floor. Who is told of a lane: the number of a row, what it adds if it is -1,
-0, or 1, and the floor."""
+"""A row record: activation; output word, and shift there or one of the constants below; readers. A reader of a row:
+row number, weight, and the row's floor. A reader of a lane: row number, contributions for -1, 0 and 1, and the
+floor."""
 FLOORS = {KEEP: -SAFE, RELU: 0, STEP: -1}
-"""Sums that are not above these are all the same to an activation."""
+"""Sums up to these all give the same result of the activation."""
 UNREAD, AS_NUMBER = -1, -2
 """The shift of a row that is not written, and of one that is written as a number."""
 
 
 class KeepingRows:
-    """Rows of a block that keep their sums, and who is told when something changes.
+    """The rows of a block for incremental evaluation, and their reader lists.
 
-    A row that depends on one number alone, which is -1, 0 or 1, is left out unless it is written: who reads the row is
-    told of the number.
+    A row that depends on a single number, which is -1, 0 or 1, is eliminated unless it is written: its readers read
+    that number directly.
 
     Args:
         block: The block.
-        written: The places that are written.
+        written: The registers that are written.
     """
 
     def __init__(self, block: Block, written: Collection[int]) -> None:
@@ -58,7 +58,7 @@ class KeepingRows:
                 of_one[item.to] = next(place for place in sources if place is not None), (minus, zero, plus)
         self.rows = [item for item in block.rows if item.to in written or item.to not in of_one]
         self.at_first: list[int] = []
-        """The sums while all numbers are 0."""
+        """The sums while all inputs are 0."""
         self._inputs: dict[int, dict[int, list[int]]] = {place: {} for place in block.inputs}
         self._rows: dict[int, list[tuple[int, int]]] = {item.to: [] for item in self.rows}
         for number, item in enumerate(self.rows):
@@ -73,12 +73,12 @@ class KeepingRows:
                     self._rows[place].append((number, int(weight)))
 
     def readers_of_input(self, place: int) -> list[tuple[int, ...]]:
-        """Who is told of a number that the block reads."""
-        told = [(number, added) for number, added in self._inputs[place].items() if len(set(added)) > 1]
-        return [(number, *added, self._floor(number)) for number, added in told]
+        """The readers of an input of the block."""
+        readers = [(number, added) for number, added in self._inputs[place].items() if len(set(added)) > 1]
+        return [(number, *added, self._floor(number)) for number, added in readers]
 
     def readers_of_row(self, place: int) -> list[tuple[int, ...]]:
-        """Who is told of a row."""
+        """The readers of a row."""
         return [(number, weight, self._floor(number)) for number, weight in self._rows[place]]
 
     def _floor(self, number: int) -> int:
@@ -87,7 +87,7 @@ class KeepingRows:
 
 @inlined
 def tell(row: int, more: int, floor: int, sums: int, changes: int, heap: Integers) -> None:
-    """Add to the sum of a row. The row is to be looked at, unless its sum was not above its floor and still is not."""
+    """Add to the sum of a row, and mark it dirty unless its sum was and stays at or below its floor."""
     before = heap[sums + row]
     after = before + more
     heap[sums + row] = after
@@ -96,7 +96,7 @@ def tell(row: int, more: int, floor: int, sums: int, changes: int, heap: Integer
 
 @kernel
 def catch_up(block: int, code: Integers, heap: Integers) -> int:
-    """Let the words of a block be what they have to be, computing what changed; the status that this leads to."""
+    """Evaluate a block incrementally and write its output words; returns a status."""
     last, before, changes = code[block + of.LAST], code[block + of.SEEN_BEFORE], code[block + of.CHANGED]
     rows, sums, results = code[block + of.ROWS], code[block + of.SUMS], code[block + of.RESULTS]
     for k in range(code[block + of.WIDTH]):

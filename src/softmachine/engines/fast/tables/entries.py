@@ -1,9 +1,10 @@
-"""Entries that are kept one after the other, found by a key of words or by their number, with room that grows.
+"""Hash tables on the heap: consecutive entries, found by a key of words or by number, in growable storage.
 
-A hash table has the numbers of the entries. Keys are compared word by word, so that an entry is never another one's.
-What is full moves to where the heap is free, with more room; nothing else moves, and where it was stays unused.
+The hash table holds the numbers of the entries. Keys are compared word by word, so a lookup never returns another key's
+entry. A full table moves to the free end of the heap with more capacity; nothing else moves, and its old memory stays
+unused.
 
-Nothing here may index outside of an array, whatever the numbers: compiled code does not check.
+Kernels must not index outside of an array, whatever the numbers: compiled code does not check bounds.
 """
 
 from __future__ import annotations
@@ -14,31 +15,31 @@ from softmachine.engines.fast.tables import records as of
 from softmachine.engines.fast.tables.pointers import inlined
 
 HALF, ONE, TWO = (1 << 31) - 1, 0x1E3779B1, 0x1F4A7C15
-"""Odd numbers of 29 bits: sums of 31 bits times these do not overflow."""
+"""Odd numbers of 29 bits: sums of 31-bit numbers times these do not overflow."""
 MOST_IN_FOUR = 1 << 14
-"""Numbers of so many entries are of 16 bits, four to a word, and others of 32."""
+"""Up to this many entries the slots have 16 bits, four to a word; above, 32."""
 START, GROWTH = 64, 8
-"""The first has room for so many, and then there is so many times as much. Both are powers of two."""
+"""Initial capacity, and the factor by which it grows. Both are powers of two."""
 
 
 @inlined
 def key_of(store: int, number: int, code: Integers, heap: Integers) -> int:
-    """Where the key of an entry is. Keys are apart: more of them are nearby."""
+    """The address of an entry's key. Keys are stored apart from entries, for locality."""
     return int(heap[code[store + of.STATE] + of.KEYS] + number * code[store + of.KEY_WIDTH])
 
 
 @inlined
 def entry(store: int, number: int, code: Integers, heap: Integers) -> int:
-    """Where an entry is."""
+    """The address of an entry."""
     return int(heap[code[store + of.STATE] + of.ENTRIES] + number * code[store + of.STRIDE])
 
 
 @kernel
 def find(store: int, guess: int, key: int, code: Integers, heap: Integers) -> int:
-    """The number of the entry with a key; less than 0 if there is none, and then `insert` wants to know it.
+    """The number of the entry with a key; if there is none, a negative number to be passed to `insert`.
 
-    A guess may spare looking for it. What is looked for one after the other was put in one after the other, as a rule:
-    the guess is the next one, which is next in memory, too.
+    ``guess`` is tried before hashing. Keys are usually looked up in the order in which they were inserted: the guess is
+    the next entry, which is next in memory as well.
     """
     state, width = code[store + of.STATE], code[store + of.KEY_WIDTH]
     used, begin = heap[state + of.USED], heap[state + of.KEYS]
@@ -66,20 +67,20 @@ def find(store: int, guess: int, key: int, code: Integers, heap: Integers) -> in
 
 @inlined
 def slot(first: int, here: int, fold: int, heap: Integers) -> int:
-    """The number in a slot of a hash table, -1 if there is none. A word has 2^fold slots: small tables stay nearby."""
+    """The number in a slot of a hash table, -1 if it is empty. A word has 2^fold slots: small tables stay in cache."""
     bits = 64 >> fold
     return int((heap[first + (here >> fold)] >> (bits * (here & ((1 << fold) - 1)))) & ((1 << bits) - 1)) - 1
 
 
 @inlined
 def fill(first: int, here: int, fold: int, number: int, heap: Integers) -> None:
-    """Put a number into a slot that is empty."""
+    """Store a number in an empty slot."""
     heap[first + (here >> fold)] |= (number + 1) << ((64 >> fold) * (here & ((1 << fold) - 1)))
 
 
 @kernel
 def insert(store: int, missing: int, key: int, code: Integers, heap: Integers) -> int:
-    """Put in an entry with a key that `find` did not find; its number, -1 if the heap is too small for it."""
+    """Insert an entry with a key that `find` did not find; returns its number, -1 if the heap is too small."""
     state, width = code[store + of.STATE], code[store + of.KEY_WIDTH]
     number, here = heap[state + of.USED], -1 - missing
     if number == heap[state + of.CAPACITY]:
@@ -97,7 +98,7 @@ def insert(store: int, missing: int, key: int, code: Integers, heap: Integers) -
 
 @kernel
 def append(store: int, code: Integers, heap: Integers) -> int:
-    """Have one more entry, without a key; its number, -1 if the heap is too small for it."""
+    """Append an entry without a key; returns its number, -1 if the heap is too small."""
     state = code[store + of.STATE]
     if heap[state + of.USED] == heap[state + of.CAPACITY] and not make_room(store, code, heap):
         return -1
@@ -107,7 +108,7 @@ def append(store: int, code: Integers, heap: Integers) -> int:
 
 @inlined
 def hashed(key: int, width: int, heap: Integers) -> int:
-    """The hash of a key: of each word two products, which wait for no other one."""
+    """The hash of a key: two products per word, none of which depends on another."""
     h = integer(0)
     for k in range(width):
         word = heap[key + k]
@@ -117,7 +118,7 @@ def hashed(key: int, width: int, heap: Integers) -> int:
 
 @kernel
 def free_slot(state: int, key: int, width: int, heap: Integers) -> int:
-    """Where the hash table is free for a key; some slots are."""
+    """The slot for a new key; some slots are empty."""
     first, last = heap[state + of.HASH], heap[state + of.HASHED] - 1
     here, fold = hashed(key, width, heap) & last, heap[state + of.FOLD]
     while slot(first, here, fold, heap) >= 0:
@@ -127,7 +128,7 @@ def free_slot(state: int, key: int, width: int, heap: Integers) -> int:
 
 @kernel
 def make_room(store: int, code: Integers, heap: Integers) -> bool:
-    """Let what is full have more room, or forget all if it may not; whether the heap is large enough for that."""
+    """Grow a full store, or clear it if it has its maximum size; returns whether the heap is large enough."""
     state, free = code[store + of.STATE], heap[code[of.FREE]]
     room = heap[state + of.CAPACITY]
     more = min(max(START, GROWTH * room), code[store + of.MOST])
@@ -155,7 +156,7 @@ def make_room(store: int, code: Integers, heap: Integers) -> bool:
 
 @kernel
 def move(state: int, what: int, stride: int, room: int, free: int, heap: Integers) -> int:
-    """Move keys or entries to where the heap is free, and have room there; where it is free then."""
+    """Move keys or entries to the free end of the heap, with capacity ``room``; returns the new free end."""
     old = heap[state + what]
     for k in range(heap[state + of.USED] * stride):
         heap[free + k] = heap[old + k]

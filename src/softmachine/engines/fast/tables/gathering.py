@@ -1,7 +1,7 @@
-"""Numbers of many words, gathered into few: how blocks, indexes, questions and heads read.
+"""Gather: packs the numbers that a block, index, query or head reads from many words into a few.
 
-Who reads numbers has words of its own. What it reads of one word is moved there as a whole, to where there is room.
-Equal words are equal numbers, and the other way round, so that what was read is compared, hashed and kept word by word.
+Each reader has words of its own. All numbers it reads from one word are moved together to free lanes of these. Equal
+words are equal numbers and vice versa, so inputs are compared, hashed and stored word by word.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from softmachine.engines.fast.tables.pointers import inlined
 from softmachine.engines.fast.tables.words import ALL, LANES, WIDE
 
 Spot = tuple[int, int]
-"""Where a number is: its word, and the shift there; `WIDE`, if the word and the next one are the number."""
+"""The bit address of a number: its word and the shift there; `WIDE` if it is that word and the next one."""
 
 
 def gathered(places: Iterable[int], where: Mapping[int, Spot]) -> tuple[dict[int, Spot], int]:
-    """Where places are once they are gathered, in words that count from 0; and how many words that takes."""
+    """The addresses of registers after gathering, in words counted from 0, and the number of words."""
     found: dict[int, Spot] = {}
-    taken: list[int] = []  # of each word a bit for each lane
-    lanes: dict[int, dict[int, int]] = {}  # of each word that is read, the lanes and their places
+    taken: list[int] = []  # for each word a bit per lane
+    lanes: dict[int, dict[int, int]] = {}  # for each word read, its lanes and their registers
     wide = []
     for place in places:
         word, shift = where[place]
@@ -47,7 +47,7 @@ def gathered(places: Iterable[int], where: Mapping[int, Spot]) -> tuple[dict[int
 
 
 def moves(pairs: Iterable[tuple[Spot, Spot]], words: int) -> list[list[tuple[int, int, int]]]:
-    """How numbers come from one spot to another: for each word a list of words, masks, and how far to rotate."""
+    """The moves from source to target addresses: for each target word a list of (word, mask, rotation)."""
     found: list[dict[Spot, int]] = [{} for _ in range(words)]
     for (word, shift), (to, there) in pairs:
         if shift == WIDE:
@@ -59,7 +59,7 @@ def moves(pairs: Iterable[tuple[Spot, Spot]], words: int) -> list[list[tuple[int
 
 @inlined
 def gather(reader: int, code: Integers, heap: Integers) -> bool:
-    """Let the words of a reader be what there is to read; whether that is new."""
+    """Gather the words of a reader; returns whether they changed."""
     at, last, unlike = code[reader + of.KEY], code[reader + of.LAST], integer(0)
     for k in range(code[reader + of.WIDTH]):
         end, word = code[at], integer(0)

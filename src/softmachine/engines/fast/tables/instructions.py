@@ -1,4 +1,4 @@
-"""Functions of bits for which processors have an instruction: compiled code has that in their place."""
+"""Bit functions that compile to a single processor instruction."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ _WORD, _INTEGER = ir.IntType(SIZE), numba.types.int64
 
 
 def how_many(bits: int) -> int:
-    """How many bits are 1, of a number that is not negative."""
+    """Population count of a nonnegative number."""
     return int(bits).bit_count()
 
 
 def first_bit(bits: int) -> int:
-    """Which bit is the first that is 1, of a number that is not 0."""
+    """The index of the lowest bit that is 1, of a nonzero number."""
     bits = int(bits)
     return (bits & -bits).bit_length() - 1
 
 
 def rotated(bits: int, count: int) -> int:
-    """Bits moved to the left by so many places; what leaves a word of 64 bits comes in again on the right."""
+    """A 64-bit word rotated to the left."""
     whole = int(bits) & (1 << SIZE) - 1
     moved = (whole << int(count) | whole >> SIZE - int(count)) & (1 << SIZE) - 1
     return moved - (moved >> SIZE - 1 << SIZE)
@@ -50,7 +50,7 @@ def _fshl(_: Any, bits: Any, count: Any) -> tuple[Any, Callable[..., Any]]:
     return _INTEGER(bits, count), emitted
 
 
-# Numba asks for functions of the same names.
+# numba requires the parameter names to be the same
 overload(how_many)(lambda bits: lambda bits: _ctpop(bits))  # noqa: ARG005, PLW0108
 overload(first_bit)(lambda bits: lambda bits: _cttz(bits))  # noqa: ARG005, PLW0108
 overload(rotated)(lambda bits, count: lambda bits, count: _fshl(bits, count))  # noqa: ARG005, PLW0108

@@ -1,4 +1,4 @@
-"""The code of all large models: one compiled function that works on a model's records."""
+"""The interpreter of large models: one compiled function that executes a model's records."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from softmachine.engines.fast.tables.words import number_at
 @kernel
 def advance_tables(
     tokens: Integers,
-    said: Integers,
+    outputs: Integers,
     follow: Integers,
     info: Integers,
     limit: int,
@@ -23,41 +23,41 @@ def advance_tables(
     code: Integers,
     heap: Integers,
 ) -> None:
-    """Read or append tokens, position after position, until the limit or until something has to be seen to."""
-    i, known, base, found = info[status.AT], info[status.KNOWN], info[status.BASE], status.RUNNING
+    """Read or append tokens, position after position, until the limit or a status that the engine has to handle."""
+    i, known, base, outcome = info[status.AT], info[status.KNOWN], info[status.BASE], status.RUNNING
     answer = code[of.ANSWER]
     while i < limit:
-        found = computed(i, int(tokens[i - base]), i >= first_answer, code, heap)
-        if found != status.RUNNING:
+        outcome = computed(i, int(tokens[i - base]), i >= first_answer, code, heap)
+        if outcome != status.RUNNING:
             break
         if i >= first_answer:
             out = heap[code[answer + of.WORD]]
             if out < 0:
-                found = status.TIE if out == TIED else status.TOO_LARGE
+                outcome = status.TIE if out == TIED else status.TOO_LARGE
                 worked_out(answer, code, heap)
                 break
             if i + 1 < known:
-                said[i] = out
+                outputs[i] = out
             else:
                 after = follow[out]
                 info[status.SAID] = out
                 if after < 0:
-                    found = status.STOPPED if after == -1 else status.STRANGER
+                    outcome = status.STOPPED if after == -1 else status.STRANGER
                     break
                 tokens[i + 1 - base] = after
                 known = i + 2
         i += 1
-    info[status.AT], info[status.KNOWN], info[status.STATUS] = i, known, found
+    info[status.AT], info[status.KNOWN], info[status.STATUS] = i, known, outcome
 
 
 @kernel
 def computed(i: int, token: int, answered: bool, code: Integers, heap: Integers) -> int:
-    """Compute what there is to compute at a position, with its output or not; the status that this leads to."""
-    found = status.RUNNING
-    if i > 0:  # what was computed at the position before is still there
-        found = work_through(code[of.PAST], code[of.PAST_END], i - 1, code, heap)
-    if found != status.RUNNING:
-        return found
+    """Compute a position, with or without its output; returns a status."""
+    outcome = status.RUNNING
+    if i > 0:  # the words of the previous position are still there
+        outcome = work_through(code[of.PAST], code[of.PAST_END], i - 1, code, heap)
+    if outcome != status.RUNNING:
+        return outcome
     count = code[of.TOKEN_WORDS]
     for k in range(count):
         heap[k] = code[code[of.TOKENS] + token * count + k]
@@ -69,30 +69,30 @@ def computed(i: int, token: int, answered: bool, code: Integers, heap: Integers)
 
 @kernel
 def work_through(first: int, end: int, i: int, code: Integers, heap: Integers) -> int:
-    """Do what there is to do for position i, one after the other; the status that this leads to."""
+    """Execute a list of operations for position i; returns a status."""
     for k in range(first, end, 2):
-        what, record, found = code[k], code[k + 1], status.RUNNING
-        if what == of.BLOCK:
-            found = recall(record, code, heap)
-        elif what == of.KEEP_KEY:
-            found = keep_key(record, i, code, heap)
-        elif what == of.ASK:
+        opcode, record, outcome = code[k], code[k + 1], status.RUNNING
+        if opcode == of.BLOCK:
+            outcome = recall(record, code, heap)
+        elif opcode == of.KEEP_KEY:
+            outcome = keep_key(record, i, code, heap)
+        elif opcode == of.ASK:
             ask(record, code, heap)
         else:
-            if what != of.FIND:
-                found = keep_value(record, i, code, heap)
-            if what != of.KEEP_VALUE and found == status.RUNNING:
-                found = retrieve(record, code, heap)
+            if opcode != of.FIND:
+                outcome = keep_value(record, i, code, heap)
+            if opcode != of.KEEP_VALUE and outcome == status.RUNNING:
+                outcome = retrieve(record, code, heap)
                 if code[of.EVERYTHING]:
                     write_down(record, code, heap)
-        if found != status.RUNNING:
-            return found
+        if outcome != status.RUNNING:
+            return outcome
     return status.RUNNING
 
 
 @kernel
 def read_feature(k: int, i: int, code: Integers, heap: Integers) -> None:
-    """Let the words have a feature of the present position."""
+    """Write a feature of the current position to its address."""
     word, shift = code[k + 3], code[k + 4]
     p, q = feature(code[k], code[k + 1], code[k + 2], i)
     if shift < 0:
@@ -103,6 +103,6 @@ def read_feature(k: int, i: int, code: Integers, heap: Integers) -> None:
 
 @kernel
 def write_down(lookup: int, code: Integers, heap: Integers) -> None:
-    """Write what was found as numbers, too."""
+    """Also write the results of a lookup as fractions."""
     for k in range(code[lookup + of.FOUND], code[lookup + of.FOUND_END], 3):
         heap[code[k]], heap[code[k] + 1] = number_at(heap, code[k + 1], code[k + 2])

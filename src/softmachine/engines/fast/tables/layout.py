@@ -1,4 +1,4 @@
-"""A program as records: the two arrays that `kernel` works on."""
+"""Encoder: a program as records in the two arrays that `kernel` works on."""
 
 from __future__ import annotations
 
@@ -24,19 +24,19 @@ from softmachine.engines.fast.tables.words import LANES
 from softmachine.transformer.attention import Choice
 
 MOST_ANSWERS = 1 << 16
-"""A store of so many answers does not grow; it forgets all when it is full."""
+"""Maximum number of memoised answers of a table, which is cleared when it is full."""
 CHOICES = {Choice.LEFTMOST: finding.LEFTMOST, Choice.RIGHTMOST: finding.RIGHTMOST}
 
 
 class Layout:
-    """Where everything is.
+    """The encoded program, and the addresses of its parts.
 
     Args:
         program: The program.
         blocks: Its blocks.
-        wide_blocks: The blocks that compute other numbers than -1, 0 and 1.
+        wide_blocks: The blocks that compute numbers other than -1, 0 and 1.
         wide_lookups: The lookups that find other numbers.
-        everything: Whether all numbers of every position are to be computed, and nothing is to be remembered.
+        everything: Whether to compute all numbers at every position, without memoisation.
 
     Raises:
         Declined: If weights do not fit.
@@ -55,26 +55,26 @@ class Layout:
         self.wide_blocks, self.wide_lookups = wide_blocks, wide_lookups
         self.spots = Spots(program, blocks, wide_blocks, wide_lookups)
         self.heap = self.spots.words
-        """How much of the heap is taken by what does not grow. The words come first,"""
+        """The size of the fixed part of the heap, which begins with the words."""
         self.numbers = self._take(2 * program.places)
-        """and then the numbers of all places, as fractions."""
+        """The address of all registers as fractions, after the words."""
         self.at_first = {self._number(place) + 1: 1 for place in range(program.places)}
-        """What is not 0 in the heap at first."""
+        """The nonzero initial contents of the heap."""
         self.tables: list[int] = []
-        """The stores of answers."""
+        """The stores of memoised answers."""
         self._code = [0] * of.HEADER
         self._shared: dict[str, int] = {}
         self._values: dict[int, int] = {}
-        """Where in its group the value of a lookup is."""
+        """The offset of a lookup's value in a group."""
         self._rows = [self._rows_of(number) for number in range(len(blocks))]
         self.blocks_at, self.indexes = [0] * len(blocks), [0] * len(program.indexes)
         self.questions, self.lookups = [0] * len(program.questions), [0] * len(program.lookups)
-        """The records of these, by their numbers."""
+        """The addresses of the records, by number."""
         self._head_up()
         self.code: Integers = np.array(self._code, dtype=np.int64)
 
     def _record(self, what: int, number: int) -> int:
-        """The record of what is to be done, made when it is first asked for: what is used first is first in memory."""
+        """The record of an operation, encoded at first use: records are in the order of execution."""
         records, make = {
             of.BLOCK: (self.blocks_at, self._block),
             of.KEEP_KEY: (self.indexes, self._index),
@@ -85,7 +85,7 @@ class Layout:
         return records[number]
 
     def _head_up(self) -> None:
-        """Make all records, and fill the beginning of the code."""
+        """Encode all records, and fill the header of the code."""
         code, program, spots = self._code, self.program, self.spots
         order = order_of(program, self.blocks)
         answered, unanswered, past = (
@@ -105,17 +105,17 @@ class Layout:
         code[of.ROOM_END], code[of.EVERYTHING], code[of.FREE] = self.heap, self.everything, self._take(3)
 
     def _put(self, numbers: Iterable[int]) -> int:
-        """Put integers into the code; the address of the first."""
+        """Append integers to the code; returns the address of the first."""
         begin = len(self._code)
         self._code += map(int, numbers)
         return begin
 
     def _listed(self, items: Iterable[Sequence[int]]) -> tuple[int, int]:
-        """Put integers into the code; the address of the first, and that after the last."""
+        """Append integers to the code; returns the address of the first, and the address after the last."""
         return self._put(number for item in items for number in item), len(self._code)
 
     def _take(self, count: int) -> int:
-        """Take room in the heap; the address of the first."""
+        """Allocate part of the heap; returns its address."""
         self.heap += count
         return self.heap - count
 
@@ -123,7 +123,7 @@ class Layout:
         return self.numbers + 2 * place
 
     def _reader(self, pairs: Iterable[tuple[int, Spot]], width: int, last: int) -> tuple[int, int, int]:
-        """The beginning of a record that reads some places, each to a spot in so many words of its own."""
+        """Encode a reader: the moves of registers to addresses in ``width`` words of its own."""
         begin = len(self._code)
         for part in moves([(self.spots.of[place], to) for place, to in pairs], width):
             self._put([len(self._code) + 1 + 3 * len(part)])
@@ -131,7 +131,7 @@ class Layout:
         return begin, width, last
 
     def _located(self, places: Iterable[int], spots: Mapping[int, Spot], first: int = 0) -> tuple[int, int]:
-        """Where numbers are, as spots in words from some word on."""
+        """Encode the addresses of registers, in words counted from ``first``."""
         return self._listed([(self._number(place), first + spots[place][0], spots[place][1]) for place in places])
 
     def _block(self, number: int) -> int:
@@ -143,7 +143,7 @@ class Layout:
         return self._put((*self._reader(own.items(), width, last), *what, *rows))
 
     def _rows_of(self, number: int) -> tuple[int, tuple[int, ...]]:
-        """Where a block has the words that it reads, and all that it takes to compute it."""
+        """The address of a block's gathered input words, and the part of its record that evaluates its rows."""
         block, (first, count) = self.blocks[number], self.spots.made[number]
         own, width = gathered(block.inputs, self.spots.of)
         last, written = self._take(width), [item.to for item in block.rows if item.to in self.spots.read]
@@ -159,7 +159,7 @@ class Layout:
         return last, (*rows, *self._located(block.inputs, own, last), *self._located(written, self.spots.of))
 
     def _is_narrow(self, number: int) -> bool:
-        """Whether a block reads and writes -1, 0 and 1, and its sums are integers that always fit."""
+        """Whether a block reads and writes only -1, 0 and 1, and its sums are integers that always fit."""
         block = self.blocks[number]
         most = dict.fromkeys(block.inputs, Fraction(1))
         for item in block.rows:
@@ -173,12 +173,12 @@ class Layout:
     def _changing(
         self, keeping: KeepingRows, own: Mapping[int, Spot], width: int, write: Mapping[int, Spot]
     ) -> tuple[int, ...]:
-        """Rows that keep their sums, and who reads what."""
+        """Encode rows for incremental evaluation, with their reader lists."""
         count, words = len(keeping.rows), (len(keeping.rows) + changes.IN_WORD) >> changes.BITS
         before, sums, results = self._take(width), self._take(count), self._take(count)
         changed = self._take(words)
         self.at_first |= {sums + number: total for number, total in enumerate(keeping.at_first)}
-        for word in range(words):  # all rows are to be computed
+        for word in range(words):  # all rows are dirty at first
             self.at_first[changed + word] = (1 << min(count - (word << changes.BITS), 1 << changes.BITS)) - 1
         lanes = [(0, 0)] * (width * LANES)
         for place, (word, shift) in own.items():
@@ -197,11 +197,11 @@ class Layout:
         return self._number(to), activation, bias, over, large, *entries
 
     def _store(self, state: int, width: int, stride: int, most: int = SAFE, *, hashed: bool = True) -> int:
-        """A store of entries."""
+        """Encode a store of entries."""
         return self._put((state, width, stride, hashed, most))
 
     def _table_of(self, number: int, own: Mapping[int, Spot], width: int) -> int:
-        """The table of a block: the same for blocks that make the same words of the same words."""
+        """The memo table of a block; blocks that are the same function of their input words share one."""
         block, (first, count) = self.blocks[number], self.spots.made[number]
         names: dict[int, object] = {**own, **{item.to: k for k, item in enumerate(block.rows)}}
         rows = [
@@ -232,36 +232,36 @@ class Layout:
         question, spots = self.program.questions[number], self.spots
         parts = self.program.indexes[question.index].places
         over, weights, biases = _scaled(question.sums)
-        asked = [next(iter(item.terms), None) for item in question.sums]
+        sources = [next(iter(item.terms), None) for item in question.sums]
         given = iter(weights)
-        sizes = [bias if place is None else next(given) for place, bias in zip(asked, biases, strict=True)]
-        asks = [
+        sizes = [bias if place is None else next(given) for place, bias in zip(sources, biases, strict=True)]
+        factors = [
             (0, 0, 0, size) if place is None else (*spots.of[place], size, 0)
-            for place, size in zip(asked, sizes, strict=True)
+            for place, size in zip(sources, sizes, strict=True)
         ]
         fits = sum(map(abs, (*weights, *biases))) < row.SMALL
-        narrow = not spots.any_wide([*parts, *(place for place in asked if place is not None)])
+        narrow = not spots.any_wide([*parts, *(place for place in sources if place is not None)])
         plain = fits and narrow and not question.time
         own, width = gathered(parts, spots.of)
-        pairs = [(place, own[part]) for part, place in zip(parts, asked, strict=True) if place is not None]
+        pairs = [(place, own[part]) for part, place in zip(parts, sources, strict=True) if place is not None]
         reader = self._reader(pairs, width, self._take(width)) if plain else (0, 0, 0)
         room = self._take(len(parts)), self._take(width), self._take(of.FOUND_SIZE + width + 2 * of.MOST_KINDS)
-        asking = [(own[part], place is None, size) for part, place, size in zip(parts, asked, sizes, strict=True)]
-        signs = self._signs(asking, width) if plain else (0, 0, 0)
-        what = (self._record(of.KEEP_KEY, question.index), plain, question.time * over)
-        return self._put((*reader, *what, self._listed(asks)[0], *room, *signs))
+        signed = [(own[part], place is None, size) for part, place, size in zip(parts, sources, sizes, strict=True)]
+        signs = self._signs(signed, width) if plain else (0, 0, 0)
+        head = (self._record(of.KEEP_KEY, question.index), plain, question.time * over)
+        return self._put((*reader, *head, self._listed(factors)[0], *room, *signs))
 
-    def _signs(self, asks: Iterable[tuple[Spot, bool, int]], width: int) -> tuple[int, int, int]:
-        """The signs of a plain question: for each word, those of constants, and which change; and sizes."""
-        turned = [[0, 0] for _ in range(width)]
+    def _signs(self, factors: Iterable[tuple[Spot, bool, int]], width: int) -> tuple[int, int, int]:
+        """Encode the signs of a plain query: for each word, those of constants and which to invert; and the sizes."""
+        inverted = [[0, 0] for _ in range(width)]
         sizes: dict[tuple[int, int], int] = {}
-        for (word, shift), constant, size in asks:
+        for (word, shift), constant, size in factors:
             if constant:
-                turned[word][0] |= (0 if not size else 1 if size > 0 else 3) << shift
+                inverted[word][0] |= (0 if not size else 1 if size > 0 else 3) << shift
             elif size < 0:
-                turned[word][1] |= 1 << shift
+                inverted[word][1] |= 1 << shift
             sizes[abs(size), word] = sizes.get((abs(size), word), 0) | 1 << shift
-        return self._listed(turned)[0], *self._listed([(*size, mask) for size, mask in sizes.items()])
+        return self._listed(inverted)[0], *self._listed([(*size, mask) for size, mask in sizes.items()])
 
     def _lookup(self, number: int) -> int:
         lookup, spots = self.program.lookups[number], self.spots
@@ -273,8 +273,8 @@ class Layout:
         reader = self._reader(own.items(), width, self._take(width))
         ends = (*self._located(lookup.values, own), *self._located(lookup.found, spots.of))
         first = min((spots.of[place][0] for place in lookup.found), default=0)
-        asked = self._record(of.KEEP_KEY, lookup.index), self._record(of.ASK, lookup.question)
-        what = (*asked, choice, later, mean, *ends, first)
+        records = self._record(of.KEEP_KEY, lookup.index), self._record(of.ASK, lookup.question)
+        what = (*records, choice, later, mean, *ends, first)
         sums = self._take(of.STATE_SIZE)
         store = self._store(sums, 0, 2 * len(lookup.values), hashed=False)
         kept = self._values[number], self._take(1), store
@@ -282,11 +282,11 @@ class Layout:
 
 
 def _scaled(sums: Sequence[Sum]) -> tuple[int, list[int], list[int]]:
-    """A common denominator of sums; the numerators of all weights, and those of the biases."""
+    """A common denominator of sums, the numerators of all weights, and those of the biases."""
     weights = [weight for item in sums for weight in item.terms.values()]
     biases = [item.bias for item in sums]
     over = lcm(*(number.denominator for number in (*weights, *biases)))
     found = [int(number * over) for number in (*weights, *biases)]
     if max(map(abs, [*found, over])) >= SAFE:
-        raise Declined("its weights are not integers of 62 bits over a common denominator")
+        raise Declined("its weights are not 62-bit integers over a common denominator")
     return over, found[: len(weights)], found[len(weights) :]

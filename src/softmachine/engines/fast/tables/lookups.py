@@ -1,10 +1,10 @@
-"""What heads of a large model look up: equal keys in groups, what is kept of their values, and what is found.
+"""Lookups of heads in large models: insertion of keys and values into groups of equal keys, and retrieval.
 
-Heads that ask the same are one lookup. Of a group's values, the words of one are kept: the first, or the last if later
-keys are better. Where all keys that tie count, that is their mean as long as all are equal; else the group has a sum
-besides. So what is found is, as a rule, a copy of words.
+Heads with equal queries share one lookup. Of a group's values, the words of one are stored: the first, or the last if
+later keys are better. Where all tied keys count, these words are the mean as long as all values are equal; otherwise
+the group has a sum as well. So a retrieval is usually a copy of words.
 
-Nothing here may index outside of an array, whatever the numbers: compiled code does not check.
+Kernels must not index outside of an array, whatever the numbers: compiled code does not check bounds.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from softmachine.engines.fast.tables.pointers import inlined
 from softmachine.engines.fast.tables.words import kind_of, number_at, write_number
 
 ODD_LOOKUP = 500_000
-"""A lookup that finds other numbers than -1, 0 and 1 is said by its number and this; a block by its number."""
+"""A status names a lookup that finds numbers other than -1, 0 and 1 by its number plus this; a block by its number."""
 
 
 @inlined
 def keep_key(index: int, i: int, code: Integers, heap: Integers) -> int:
-    """Put the key of position i into an index, once; the status that this leads to."""
+    """Insert the key of position i into an index; a repeated call has no effect. Returns a status."""
     store, key = code[index + of.GROUPED], code[index + of.LAST]
     groups = code[store + of.STATE]
     if heap[groups + of.INSERTED] > i:
@@ -49,7 +49,7 @@ def keep_key(index: int, i: int, code: Integers, heap: Integers) -> int:
 
 @kernel
 def new_group(index: int, g: int, i: int, code: Integers, heap: Integers) -> None:
-    """Begin a group with the key of position i, which was just read."""
+    """Initialise a group with the key of position i, which was just gathered."""
     groups, key = code[code[index + of.GROUPED] + of.STATE], code[index + of.LAST]
     width, count = code[index + of.WIDTH], heap[groups + of.KINDS]
     place = entry(code[index + of.GROUPED], g, code, heap)
@@ -73,7 +73,7 @@ def new_group(index: int, g: int, i: int, code: Integers, heap: Integers) -> Non
 
 @inlined
 def keep_value(lookup: int, i: int, code: Integers, heap: Integers) -> int:
-    """Put the value of position i into the group of its key, once; the status that this leads to."""
+    """Add the value of position i to the group of its key; a repeated call has no effect. Returns a status."""
     index, done = code[lookup + of.OF], code[lookup + of.DONE]
     if heap[done] > i:
         return status.RUNNING
@@ -91,16 +91,16 @@ def keep_value(lookup: int, i: int, code: Integers, heap: Integers) -> int:
         for k in range(width):
             unlike |= heap[at + 1 + k] ^ heap[last + k]
         if unlike != 0 or heap[at] != of.UNDECIDED:
-            found = add_value(lookup, g, at, code, heap)
-            if found != status.RUNNING:
-                return found
+            outcome = add_value(lookup, g, at, code, heap)
+            if outcome != status.RUNNING:
+                return outcome
     heap[done] = i + 1
     return status.RUNNING
 
 
 @kernel
 def add_value(lookup: int, g: int, at: int, code: Integers, heap: Integers) -> int:
-    """Add the value of the present position to the sum of its group, which has other values; the status."""
+    """Add the value of the current position to the sum of its group, whose values differ; returns a status."""
     first, store = code[lookup + of.VALUES], code[lookup + of.SUMMED]
     count = (code[lookup + of.VALUES_END] - first) // 3
     if heap[at] == of.UNDECIDED:
@@ -132,7 +132,7 @@ def add_value(lookup: int, g: int, at: int, code: Integers, heap: Integers) -> i
 
 @inlined
 def retrieve(lookup: int, code: Integers, heap: Integers) -> int:
-    """Find what is looked up, after its question was asked; the status that this leads to."""
+    """Retrieve the values of a lookup whose query has been evaluated; returns a status."""
     g = heap[code[code[lookup + of.QUESTION] + of.ASKED] + of.GROUP]
     if g >= 0:
         width, to = code[lookup + of.WIDTH], code[lookup + of.TO_WORD]
@@ -146,7 +146,7 @@ def retrieve(lookup: int, code: Integers, heap: Integers) -> int:
 
 @kernel
 def searched(lookup: int, g: int, code: Integers, heap: Integers) -> int:
-    """Find what is looked up, looking at all groups unless one is known to be the only best; the status."""
+    """Retrieve values by scanning all groups, unless one is known to be the unique best; returns a status."""
     question, total = (
         code[lookup + of.QUESTION],
         code[of.ROOM_END] - 2 * (code[lookup + of.VALUES_END] - code[lookup + of.VALUES]),
@@ -176,7 +176,7 @@ def searched(lookup: int, g: int, code: Integers, heap: Integers) -> int:
 
 @kernel
 def chosen(lookup: int, g: int, time: int, n: int, d: int, code: Integers, heap: Integers) -> int:
-    """Of the groups of one score, from one on, that with the earliest or the latest position."""
+    """Among groups of equal score, from ``g`` on, the one with the earliest or the latest position."""
     index, best = code[lookup + of.OF], g
     store, when = code[index + of.GROUPED], of.FINAL if code[lookup + of.LATER] else of.FIRST
     for other in range(g + 1, heap[code[store + of.STATE] + of.USED]):
@@ -191,7 +191,7 @@ def chosen(lookup: int, g: int, time: int, n: int, d: int, code: Integers, heap:
 
 @kernel
 def take(lookup: int, g: int, total: int, code: Integers, heap: Integers) -> tuple[int, bool]:
-    """Add the values of a group to a sum; how many they are, and whether they do not fit."""
+    """Add the values of a group to a sum; returns their number, and whether an overflow occurred."""
     index, first, count = code[lookup + of.OF], code[lookup + of.VALUES], integer(1)
     group, size = entry(code[index + of.GROUPED], g, code, heap), (code[lookup + of.VALUES_END] - first) // 3
     at = group + code[lookup + of.VALUE]
@@ -214,7 +214,7 @@ def take(lookup: int, g: int, total: int, code: Integers, heap: Integers) -> tup
 
 @kernel
 def give(lookup: int, count: int, total: int, code: Integers, heap: Integers) -> int:
-    """Let the mean be what is found, 0 if there is nothing; the status that this leads to."""
+    """Write the mean as the result, 0 if there are no values; returns a status."""
     for k in range(code[lookup + of.FOUND], code[lookup + of.FOUND_END], 3):
         heap[code[k + 1]] = 0
     for k in range(code[lookup + of.FOUND], code[lookup + of.FOUND_END], 3):

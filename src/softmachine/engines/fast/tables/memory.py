@@ -17,15 +17,16 @@ if TYPE_CHECKING:
 
 FREE_AT_FIRST = 1 << 16
 MOST_RESERVED = 1 << 14
-"""For more positions no memory is taken before they come."""
+"""Maximum number of positions for which memory is committed in advance."""
 
 
 class TableMemory:
-    """All that a run of a large model remembers besides its tokens.
+    """The state of a large model's run, apart from its tokens.
 
     Args:
-        code: What works on it.
-        everything: Whether all numbers of a position are computed and none remembered, so that `number` has them.
+        code: The bytecode.
+        everything: Whether all numbers of a position are computed without memoisation, so that `number` can return
+            them.
     """
 
     def __init__(self, code: Interpreted, *, everything: bool = False) -> None:
@@ -37,34 +38,34 @@ class TableMemory:
         self.heap: Integers = np.zeros(self.layout.heap + FREE_AT_FIRST, dtype=np.int64)
         self.heap[list(self.layout.at_first)] = list(self.layout.at_first.values())
         self.heap[self._free : self._free + 2] = self.layout.heap, self.heap.size
-        self._stores = self._all(self.layout.indexes, of.GROUPED)
+        self._stores = self._fields(self.layout.indexes, of.GROUPED)
         groups = self.layout.code[self._stores + of.STATE]
-        sums = self.layout.code[self._all(self.layout.lookups, of.SUMMED) + of.STATE]
-        asked = self._all(self.layout.questions, of.ASKED)
-        done = self._all(self.layout.lookups, of.DONE)
+        sums = self.layout.code[self._fields(self.layout.lookups, of.SUMMED) + of.STATE]
+        results = self._fields(self.layout.questions, of.ASKED)
+        done = self._fields(self.layout.lookups, of.DONE)
         grouped = [groups + column for column in of.GROUPS_AT_FIRST]
-        self._zeros = np.concatenate([*grouped, sums + of.USED, done, asked + of.BOUNDED])
-        """What is 0 when a run begins,"""
-        self._undecided = asked + of.GROUP
-        """and what is not decided."""
+        self._zeros = np.concatenate([*grouped, sums + of.USED, done, results + of.BOUNDED])
+        """Addresses that are 0 when a run begins."""
+        self._undecided = results + of.GROUP
+        """Addresses that are `UNDECIDED` when a run begins."""
         self.forget()
 
-    def _all(self, records: Iterable[int], column: int) -> Integers:
-        """One integer of each of some records."""
+    def _fields(self, records: Iterable[int], column: int) -> Integers:
+        """The same field of several records."""
         return self.layout.code[np.array([record + column for record in records], dtype=np.int64)]
 
     @property
     def arrays(self) -> list[Integers]:
-        """What the code is given."""
+        """The arrays passed to the code."""
         return [self.layout.code, self.heap]
 
     @property
     def size(self) -> int:
-        """Bytes."""
+        """The memory in bytes."""
         return self.heap.nbytes + self.layout.code.nbytes
 
     def number(self, place: int) -> tuple[int, int]:
-        """A number of the last position, if everything is computed, as a fraction."""
+        """A register at the last position as a fraction, if everything is computed."""
         at = self.layout.numbers + 2 * place
         return int(self.heap[at]), int(self.heap[at + 1])
 
@@ -74,36 +75,37 @@ class TableMemory:
         return [o for o, logit in enumerate(logits) if logit == max(logits)]
 
     def growth(self, _: int) -> int:
-        """The bytes of a heap that is large enough for what the code wants."""
+        """The bytes of a heap of the size the code needs."""
         return 16 * int(self.heap[self._free + 2])
 
     def make_room(self, number: int) -> None:
-        """Have a heap that is large enough for what the code wants."""
+        """Enlarge the heap to the size the code needs."""
         self._enlarge(np.zeros(self.growth(number) // 8, dtype=np.int64))
 
     def reserve(self, positions: int) -> None:
-        """Have memory for so many positions, as far as can be told: what comes as the run goes on takes its time.
+        """Commit memory for this many positions in advance, as far as the need can be estimated.
 
-        An index may have a group for each position; answers, and what moved from, may take as much again.
+        An index may have a group for each position; memoised answers, and old copies of tables that moved, may take as
+        much again.
         """
         room = START
         while room < min(positions, MOST_RESERVED):
             room *= GROWTH
         keys, entries = (self.layout.code[self._stores + part] for part in (of.KEY_WIDTH, of.STRIDE))
-        each = keys + entries + 1  # slots of the hash table
+        each = keys + entries + 1  # the slot in the hash table
         needed = int(self.heap[self._free] + 2 * room * each.sum())
         if needed > self.heap.size:
-            self._enlarge(np.full(needed, 0, dtype=np.int64))  # this writes, so that the memory is there
+            self._enlarge(np.full(needed, 0, dtype=np.int64))  # writes, so that the memory is committed
 
     def _enlarge(self, heap: Integers) -> None:
-        """Go on in a larger heap, of zeros."""
+        """Continue in a larger heap of zeros."""
         taken = self.heap[self._free]
         heap[:taken] = self.heap[:taken]
         heap[self._free + 1] = heap.size
         self.heap = heap
 
     def forget(self) -> None:
-        """Begin anew: what was remembered of the positions is gone; room, and answers of blocks, are not."""
+        """Reset the state of all positions, keeping capacity and memoised answers."""
         heap = self.heap
         heap[self._zeros] = 0
         heap[self._undecided] = of.UNDECIDED

@@ -1,4 +1,4 @@
-"""What there is to do at a position, in which order: recall blocks, keep keys, ask questions, keep values, and find."""
+"""Schedule: the operations of a position, in order: blocks, key insertion, queries, value insertion, retrieval."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from softmachine.engines.fast.tables.blocks import Block
 from softmachine.engines.fast.tables.program import Program
 
 Op = tuple[int, int]
-"""What to do, and the number of the block, index, question or lookup."""
+"""An operation, and the number of its block, index, query or lookup."""
 
 
 @dataclass(frozen=True)
 class Order:
-    """What there is to do.
+    """The operations of a position.
 
     Args:
-        answered: At a position whose output is wanted.
-        unanswered: At any other: what later positions need, keys and values and all that these are made of.
-        past: For the position before, with what was computed there: what heads keep that do not see their own.
+        answered: If its output is needed.
+        unanswered: Otherwise: keys and values that later positions need, and everything these depend on.
+        past: For the previous position, with the numbers computed there: insertions of heads with a strict mask.
     """
 
     answered: list[Op]
@@ -29,21 +29,23 @@ class Order:
 
 
 def order_of(program: Program, blocks: Sequence[Block]) -> Order:
-    """What there is to do, by stages."""
-    needed = _needed_later(program, blocks)
+    """The schedule of a program, stage by stage."""
+    needed = _registers_needed_later(program, blocks)
     blocks_needed = [not needed.isdisjoint(row.to for row in block.rows) for block in blocks]
     finds_needed = [not needed.isdisjoint(lookup.found) for lookup in program.lookups]
-    past: dict[Op, None] = {}  # each once
+    past: dict[Op, None] = {}  # an ordered set
     for number, lookup in enumerate(program.lookups):
         if not program.indexes[lookup.index].causal:
             past |= {(of.KEEP_KEY, lookup.index): None, (of.KEEP_VALUE, number): None}
-    answered = _in_order(program, blocks, [True] * len(blocks), [True] * len(program.lookups))
-    return Order(answered, _in_order(program, blocks, blocks_needed, finds_needed), list(past))
+    answered = _list_operations(program, blocks, [True] * len(blocks), [True] * len(program.lookups))
+    return Order(answered, _list_operations(program, blocks, blocks_needed, finds_needed), list(past))
 
 
-def _in_order(program: Program, blocks: Sequence[Block], recalls: Sequence[bool], finds: Sequence[bool]) -> list[Op]:
-    """What there is to do if some blocks are to be recalled, and some lookups find something."""
-    ops: dict[Op, None] = {}  # each once
+def _list_operations(
+    program: Program, blocks: Sequence[Block], recalls: Sequence[bool], finds: Sequence[bool]
+) -> list[Op]:
+    """The operations that evaluate the selected blocks and lookups."""
+    ops: dict[Op, None] = {}  # an ordered set
     for stage in range(1 + max(block.stage for block in blocks)):
         ops |= {(of.BLOCK, k): None for k, block in enumerate(blocks) if block.stage == stage and recalls[k]}
         now = [(k, lookup) for k, lookup in enumerate(program.lookups) if lookup.stage == stage]
@@ -56,8 +58,8 @@ def _in_order(program: Program, blocks: Sequence[Block], recalls: Sequence[bool]
     return list(ops)
 
 
-def _needed_later(program: Program, blocks: Sequence[Block]) -> set[int]:
-    """The places that keys and values are made of."""
+def _registers_needed_later(program: Program, blocks: Sequence[Block]) -> set[int]:
+    """The registers that keys and values depend on."""
     needed = {place for lookup in program.lookups for place in lookup.values}
     needed |= {place for index in program.indexes for place in index.places}
     for stage in reversed(range(1 + max(block.stage for block in blocks))):

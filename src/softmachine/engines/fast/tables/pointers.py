@@ -1,8 +1,8 @@
-"""Arrays as addresses: what compiled code reads and writes without asking how large an array is.
+"""Arrays as raw pointers, which compiled code reads and writes without bounds handling.
 
-For every index of an array numba asks whether it is negative, and then counts from the end. That takes as long as all
-that a large model is to do with the number, so its code is given addresses. Nothing may be read or written outside of
-the array; and the array has to be there as long as its address is.
+numba checks every array index for being negative, to count from the end. That costs as much as the rest of a large
+model's work on the number, so its code gets pointers. Nothing may be read or written outside of the array, and the
+array has to outlive the pointer.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from softmachine.engines.fast.indexes.kernels import Function, Integers
 
 
 class Constants(numba.types.CPointer):  # type: ignore[misc]
-    """The address of integers that do not change: what was read need not be read again after something was written."""
+    """A pointer to integers that do not change: a load need not be repeated after a store elsewhere."""
 
     def __init__(self) -> None:
         super().__init__(numba.types.int64)
@@ -39,12 +39,12 @@ def _read_constant(_: Any, builder: Any, __: Any, given: tuple[Any, ...]) -> Any
 
 
 def pointer(array: Integers) -> Integers:
-    """The address of an array of integers, indexed as the array is; in plain Python, the array."""
+    """A pointer to an array of integers, indexed like the array; in plain Python, the array."""
     return array
 
 
 def constants(array: Integers) -> Integers:
-    """The same of an array that nobody changes as long as the code runs."""
+    """A pointer to an array that is not modified while the code runs."""
     return array
 
 
@@ -63,12 +63,12 @@ def _constants(_: Any, array: Any) -> tuple[Any, Callable[..., Any]]:
 
 
 WHOLE = numba.types.int64[::1]
-# Numba asks for functions of the same names; of anything but such arrays there is none.
+# numba requires the parameter names to be the same; only contiguous int64 arrays are supported
 overload(pointer)(lambda array: (lambda array: _pointer(array)) if array == WHOLE else None)  # noqa: PLW0108
 overload(constants)(lambda array: (lambda array: _constants(array)) if array == WHOLE else None)  # noqa: PLW0108
 
 
 def inlined(function: Function) -> Function:
-    """A kernel that becomes part of every function that calls it: a call takes as long as what it does."""
+    """A kernel that is inlined into its callers: a call costs as much as its body."""
     compiled: Function = numba.njit(inline="always")(function)
     return compiled

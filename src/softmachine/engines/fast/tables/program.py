@@ -1,9 +1,9 @@
-"""A decoder's weights as a program: rows between places, and heads that look for places of earlier positions.
+"""A decoder's weights as a program: rows between virtual registers, and heads that retrieve those of earlier positions.
 
-Everything that a position computes has a place: what the token is, position features, hidden units, sums, what heads
-find. A number that is made of one other without a bias has none: whoever reads it reads the other, with its weight.
-Nor has a constant. Keys and values are places; queries are rows, one for each place of the key. What a key has as a
-bias is left out: it adds the same to all scores.
+Every number computed at a position has a register, here called its *place*: token embeddings, position features, hidden
+units, sums, retrieved values. A multiple of a single other number has none: its readers read the other one, with its
+weight. Nor has a constant. Keys and values are registers; queries are rows, one for each register of the key. The bias
+of a key is omitted: it adds the same to all scores.
 """
 
 from __future__ import annotations
@@ -31,19 +31,19 @@ from softmachine.transformer.features import (
 from softmachine.transformer.weights import AffineMap, Head, Layer, Matrix, Transformer
 
 MOST_PARTS = 1 << 12
-"""Keys with more components are declined."""
+"""Keys with more components are not supported."""
 
 
 @dataclass(frozen=True)
 class Sum:
-    """A weighted sum of places, and a constant."""
+    """A weighted sum of registers, and a constant."""
 
     terms: Mapping[int, Fraction] = field(default_factory=dict)
     bias: Fraction = Fraction(0)
 
     @staticmethod
     def of(parts: Iterable[tuple[Fraction, Sum]], bias: Fraction = Fraction(0)) -> Sum:
-        """Sums, each times a number, and a constant."""
+        """A linear combination of sums, and a constant."""
         terms: dict[int, Fraction] = {}
         for factor, part in parts:
             bias += factor * part.bias
@@ -53,13 +53,13 @@ class Sum:
 
     @property
     def signature(self) -> object:
-        """What equal sums have in common."""
+        """A hashable value by which sums are compared."""
         return tuple(self.terms.items()), self.bias
 
 
 @dataclass(frozen=True)
 class Row:
-    """What a place is: an activation of a sum; computed after the heads of so many layers."""
+    """The definition of a register: an activation of a sum, computed after the heads of ``stage`` layers."""
 
     to: int
     sum: Sum
@@ -69,7 +69,7 @@ class Row:
 
 @dataclass(frozen=True, eq=False)
 class TableHead:
-    """A head: its layer, its index by number, and where what it finds is, for each component that is read."""
+    """A head: its layer, the number of its index, and the register of each retrieved component that is read."""
 
     head: Head
     layer: str
@@ -79,7 +79,7 @@ class TableHead:
 
 @dataclass(frozen=True)
 class Lookup:
-    """What heads of one stage find that ask the same question: which of tied keys, values, and where they come to."""
+    """The shared retrieval of heads of one stage with equal queries: tie-breaking, registers of values and results."""
 
     stage: int
     index: int
@@ -91,7 +91,7 @@ class Lookup:
 
 @dataclass(frozen=True)
 class TableIndex:
-    """Keys that one or more heads look for something in: their places, and whether the present one is seen."""
+    """The keys shared by one or more heads: their registers, and whether a position sees its own."""
 
     places: tuple[int, ...]
     causal: bool
@@ -99,9 +99,9 @@ class TableIndex:
 
 @dataclass(frozen=True)
 class Question:
-    """What heads ask of an index: for each place of the key a number, and what the position of the key adds.
+    """A query on an index: for each register of the key a factor, and the coefficient of the key's position.
 
-    A number is a constant or a multiple of a place.
+    A factor is a constant or a multiple of a register.
     """
 
     index: int
@@ -114,16 +114,16 @@ class Program:
     """A decoder as rows and heads.
 
     Args:
-        places: How many places there are.
-        embedding: For each token what its places are, those that differ from token to token.
-        features: Position features, each as its kind, two parameters, and its place.
+        places: The number of registers.
+        embedding: For each token the registers that differ from token to token.
+        features: Position features, each as its kind, two parameters, and its register.
         rows: The rows, in an order in which they can be computed.
         heads: The heads, in their order.
-        lookups: What they look up, by stages.
+        lookups: Their lookups, stage by stage.
         indexes: Their keys.
         questions: Their queries.
-        units: For each layer (each turn of a loop has layers of its own) the places of its units.
-        logits: The places of the logits.
+        units: For each layer (each loop iteration has layers of its own) the registers of its units.
+        logits: The registers of the logits.
     """
 
     places: int
@@ -138,17 +138,17 @@ class Program:
     logits: tuple[int, ...]
 
     def place(self, item: Unit | Retrieved) -> int:
-        """Where an atom of the flow is."""
+        """The register of an atom."""
         if isinstance(item, Unit):
             return self.units[item.layer][item.number]
         return self.heads[item.head].found[item.component]
 
 
 def tabulate(transformer: Transformer) -> Program:
-    """The program of a decoder.
+    """Translate a decoder into a program.
 
     Raises:
-        Declined: If there is a head or a feature that the engine does not know.
+        Declined: If a head or a feature is not supported.
     """
     return _Builder(transformer).program()
 
@@ -159,16 +159,16 @@ class _Builder:
         self.places = 0
         self.stage = 0
         self.stream: list[Sum] = []
-        """What each coordinate is at present: a constant, or a multiple of a place."""
+        """The current value of each coordinate: a constant, or a multiple of a register."""
         self.rows: list[Row] = []
         self.stages: dict[int, int] = {}
-        """From which stage on places are there."""
+        """The stage from which on a register is available."""
         self.known: dict[object, int] = {}
-        """The places of keys and values."""
+        """The registers of keys and values."""
         self.features: list[tuple[int, int, int, int]] = []
         self.heads: list[TableHead] = []
         self.lookups: dict[tuple[int, int, int, Choice], dict[int, int]] = {}
-        """Where each value comes to, by stage, index, question and choice."""
+        """The result register of each value, by stage, index, query and tie-breaking."""
         self.indexes: dict[object, tuple[int, TableIndex]] = {}
         self.questions: dict[object, tuple[int, Question]] = {}
         self.units: list[tuple[int, ...]] = []
@@ -202,7 +202,7 @@ class _Builder:
         return self.places - 1
 
     def new(self, item: Sum, activation: int = row.KEEP) -> int:
-        """The place of a row that is computed now."""
+        """The register of a new row at the current stage."""
         to = self.room()
         self.record(Row(to, item, activation, self.stage))
         return to
@@ -212,11 +212,11 @@ class _Builder:
         self.stages[item.to] = item.stage
 
     def simple(self, item: Sum) -> Sum:
-        """The same as a constant or a multiple of a place, if need be of a new one."""
+        """Reduce a sum to a constant or a multiple of a register, which may be a new one."""
         return item if not item.terms or (len(item.terms) == 1 and not item.bias) else Sum({self.new(item): ONE})
 
     def plain(self, item: Sum) -> int:
-        """The place that has this value, if need be a new one: computed as soon as can be, and once for all heads."""
+        """The register with this value, perhaps a new one: computed as early as possible, and shared by all heads."""
         if not item.bias and list(item.terms.values()) == [ONE]:
             return next(iter(item.terms))
         if item.signature not in self.known:
@@ -226,21 +226,21 @@ class _Builder:
         return self.known[item.signature]
 
     def simple_asked(self, item: Sum) -> Sum:
-        """The same as a constant or a multiple of a place, if need be of one that all heads share."""
+        """Reduce a sum to a constant or a multiple of a register that all heads share."""
         return item if not item.terms or (len(item.terms) == 1 and not item.bias) else Sum({self.plain(item): ONE})
 
     def affine(self, affine: AffineMap) -> list[Sum]:
-        """What an affine map makes of the stream."""
+        """Apply an affine map to the residual stream."""
         pairs = zip(affine.weight.rows, affine.bias, strict=True)
         return [Sum.of(((w, self.stream[c]) for c, w in entries), bias) for entries, bias in pairs]
 
     def embed(self) -> tuple[Mapping[int, Fraction], ...]:
-        """What each token is; what all tokens have is a constant."""
+        """The registers of each token; coordinates that are the same for all tokens are constants."""
         width, count = self.transformer.width, len(self.transformer.vocabulary)
         columns = [[Fraction(0)] * count for _ in range(width)]
         for token, coordinate, value in self.transformer.embedding.entries():
             if max(abs(value.numerator), value.denominator) >= SAFE:
-                raise Declined("its weights are not fractions of integers of 62 bits")
+                raise Declined("its weights are not fractions of 62-bit integers")
             columns[coordinate][token] = value
         found: list[dict[int, Fraction]] = [{} for _ in range(count)]
         for column in columns:
@@ -254,11 +254,11 @@ class _Builder:
         return tuple(found)
 
     def add_features(self) -> None:
-        """Position features, added to what the token is."""
+        """Add the position features to the residual stream."""
         known: dict[tuple[int, int, int], Sum] = {}
         added: list[list[tuple[Fraction, Sum]]] = [[] for _ in self.stream]
         for number, coordinate, weight in self.transformer.position_embedding.entries():
-            terms, constant = _plain(self.transformer.features[number])
+            terms, constant = _expand_feature(self.transformer.features[number])
             added[coordinate].append((weight * constant, Sum(bias=ONE)))
             for factor, item in terms:
                 if item not in known:
@@ -268,7 +268,7 @@ class _Builder:
         self.stream = [self.simple(Sum.of([(ONE, own), *more])) for own, more in zip(self.stream, added, strict=True)]
 
     def layer(self, layer: Layer, label: str) -> None:
-        """Heads, what they add, the units, and what they add."""
+        """Translate a layer: heads, their output, the units, and their output."""
         found = [self.head(head, label) for head in layer.heads]
         self.stage += bool(found)
         self.add([(head.output, parts) for head, parts in zip(layer.heads, found, strict=True)])
@@ -284,7 +284,7 @@ class _Builder:
         self.add([(forward.second.weight, values)], forward.second.bias)
 
     def add(self, maps: Sequence[tuple[Matrix, Mapping[int, Sum]]], bias: Sequence[Fraction] = ()) -> None:
-        """Add to the stream what maps make of some numbers, and constants."""
+        """Add linear maps of some values, and constants, to the residual stream."""
         for c, own in enumerate(self.stream):
             parts = [(weight, values[k]) for matrix, values in maps for k, weight in matrix.rows[c]]
             constant = bias[c] if bias else Fraction(0)
@@ -292,19 +292,21 @@ class _Builder:
                 self.stream[c] = self.simple(Sum.of([(ONE, own), *parts], constant))
 
     def head(self, head: Head, label: str) -> dict[int, Sum]:
-        """A head; what each component of what it finds is."""
+        """Translate a head; returns the value of each component it retrieves."""
         if head.bias not in (None, Distance()):
-            raise Declined(f"head {head.name!r} has the bias {head.bias}, which the fast engine does not know")
-        asks = head.query
-        matter = [c for c, keys in enumerate(head.key.weight.rows) if keys and (asks.weight.rows[c] or asks.bias[c])]
-        if len(matter) > MOST_PARTS:
-            raise Declined(f"head {head.name!r} has keys of {len(matter):,} components")
+            raise Declined(f"head {head.name!r} has the bias {head.bias}, which the fast engine does not support")
+        query = head.query
+        components = [
+            c for c, keys in enumerate(head.key.weight.rows) if keys and (query.weight.rows[c] or query.bias[c])
+        ]
+        if len(components) > MOST_PARTS:
+            raise Declined(f"head {head.name!r} has keys of {len(components):,} components")
         time = 0 if head.bias is None else -1
-        if not head.weighting.hard and (matter or time):
+        if not head.weighting.hard and (components or time):
             raise Declined(
-                f"head {head.name!r} is a softmax, and the model is too large to prove that it decides as a hard one"
+                f"head {head.name!r} is a softmax, and the model is too large to prove it equivalent to hard attention"
             )
-        index, question = self.question(head, matter, time)
+        index, question = self.question(head, components, time)
         used = sorted({c for entries in head.output.rows for c, _ in entries})
         sums = self.affine(head.value)
         lookup = self.lookups.setdefault((self.stage, index, question, head.weighting.choice), {})
@@ -318,14 +320,14 @@ class _Builder:
         self.heads.append(TableHead(head, label, index, found))
         return {c: Sum({place: ONE}) for c, place in found.items()}
 
-    def question(self, head: Head, matter: Sequence[int], time: int) -> tuple[int, int]:
-        """The numbers of the index that a head looks at, and of what it asks."""
-        asks, keys = self.affine(head.query), self.affine(head.key)
+    def question(self, head: Head, components: Sequence[int], time: int) -> tuple[int, int]:
+        """The number of a head's index, and of its query."""
+        queries, keys = self.affine(head.query), self.affine(head.key)
         parts: dict[int, list[tuple[Fraction, Sum]]] = {}
-        for ask, key in [(asks[c], keys[c]) for c in matter if keys[c].terms]:
+        for query, key in [(queries[c], keys[c]) for c in components if keys[c].terms]:
             free = Sum(key.terms)
             place, factor = next(iter(free.terms.items())) if len(free.terms) == 1 else (self.plain(free), ONE)
-            parts.setdefault(place, []).append((factor, ask))
+            parts.setdefault(place, []).append((factor, query))
         places = tuple(sorted(parts))
         sums = [self.simple_asked(Sum.of(parts[place])) for place in places]
         causal = head.mask is Mask.CAUSAL
@@ -338,14 +340,14 @@ class _Builder:
 ONE = Fraction(1)
 
 
-def _plain(item: Feature) -> tuple[list[tuple[Fraction, tuple[int, int, int]]], Fraction]:
-    """A feature as a combination of those that the kernel knows, and a constant."""
+def _expand_feature(item: Feature) -> tuple[list[tuple[Fraction, tuple[int, int, int]]], Fraction]:
+    """A feature as a linear combination of those the kernel supports, and a constant."""
     terms, constant = item.expansion
-    return [(factor, _known(plain)) for factor, plain in terms], constant
+    return [(factor, _feature_code(plain)) for factor, plain in terms], constant
 
 
-def _known(item: Feature) -> tuple[int, int, int]:
-    """What the kernel calls a feature, and its parameters."""
+def _feature_code(item: Feature) -> tuple[int, int, int]:
+    """The kernel's code of a feature, and its parameters."""
     match item:
         case Monomial() if item in _MONOMIALS:
             return _MONOMIALS[item], 0, 0
@@ -357,7 +359,7 @@ def _known(item: Feature) -> tuple[int, int, int]:
             return row.POWER_OF_TWO, 0, 0
         case Prime():
             return row.PRIME, 0, 0
-    raise Declined(f"the position feature {item.name} is not known to the fast engine")
+    raise Declined(f"the position feature {item.name} is not supported by the fast engine")
 
 
 _MONOMIALS = {I: row.PLAIN, I_SQUARED: row.SQUARE, INVERSE: row.INVERSE, INVERSE**2: row.INVERSE_SQUARE}

@@ -1,9 +1,9 @@
-"""Blocks: what they made of the same words before, or computed, once.
+"""Memoised blocks: results looked up by input words, or computed once.
 
-A block is a function of the words that it reads. Its answers are in a hash table; a key is compared word by word, so
-that an answer is never another one's. Blocks that are the same function have one table.
+A block is a function of the words it reads. Its results are in a hash table whose keys are compared word by word, so a
+lookup never returns another input's result. Blocks that are the same function share one table.
 
-Nothing here may index outside of an array, whatever the numbers: compiled code does not check.
+Kernels must not index outside of an array, whatever the numbers: compiled code does not check bounds.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ TIED, TOO_LARGE = -1, -2
 
 @inlined
 def recall(block: int, code: Integers, heap: Integers) -> int:
-    """Let the words of a block be what they have to be; the status that this leads to."""
+    """Write the output words of a block, from its memo table if possible; returns a status."""
     known, new = code[block + of.KNOWN], gather(block, code, heap)
     if code[of.EVERYTHING]:
         return worked_out(block, code, heap)
@@ -42,10 +42,10 @@ def recall(block: int, code: Integers, heap: Integers) -> int:
 
 @kernel
 def learn(block: int, missing: int, code: Integers, heap: Integers) -> int:
-    """Compute a block, and remember what it makes; the status that this leads to."""
-    found, store = worked_out(block, code, heap), code[block + of.TABLE]
-    if found != status.RUNNING:
-        return found
+    """Compute a block and store its result in the memo table; returns a status."""
+    outcome, store = worked_out(block, code, heap), code[block + of.TABLE]
+    if outcome != status.RUNNING:
+        return outcome
     number = insert(store, missing, code[block + of.LAST], code, heap)
     if number < 0:
         return status.FULL
@@ -58,17 +58,17 @@ def learn(block: int, missing: int, code: Integers, heap: Integers) -> int:
 
 @kernel
 def worked_out(block: int, code: Integers, heap: Integers) -> int:
-    """Compute a block; the status that this leads to."""
-    found = catch_up(block, code, heap) if code[block + of.KEEPS] else compute(block, code, heap)
+    """Compute a block; returns a status."""
+    outcome = catch_up(block, code, heap) if code[block + of.KEEPS] else compute(block, code, heap)
     if code[block + of.ANSWERS]:
-        heap[code[block + of.WORD]] = TOO_LARGE if found == status.TOO_LARGE else largest_logit(code, heap)
+        heap[code[block + of.WORD]] = TOO_LARGE if outcome == status.TOO_LARGE else largest_logit(code, heap)
         return status.RUNNING
-    return found
+    return outcome
 
 
 @kernel
 def largest_logit(code: Integers, heap: Integers) -> int:
-    """The output of the largest logit; TIED if there are several, TOO_LARGE if that cannot be said."""
+    """The argmax of the logits; TIED if there are several, TOO_LARGE if they cannot be compared without overflow."""
     first, out, ties = code[of.LOGITS], integer(0), integer(1)
     n, d = heap[first], heap[first + 1]
     for o in range(1, code[of.OUTPUTS]):

@@ -1,84 +1,85 @@
-"""Two arrays hold a large model: ``code``, which a run does not change, and ``heap``, which it does.
+"""Record format: two arrays hold a large model, ``code``, which a run does not change, and ``heap``, which it does.
 
-Both consist of records: some integers one after the other, found by the address of the first. A call with many arrays
-takes longer than what is done with them, so there are two. The names are the places of integers in their records;
-``X_END`` is the address after the last of the X. Words and numbers are in the heap, so their addresses are there;
-everything else is where its record is, unless it is said.
+Both consist of records: consecutive integers, identified by the address of the first. There are only two arrays because
+passing many takes longer than the work done on them. The constants are offsets of fields in their records; ``X_END`` is
+the address after the last of the X. Words and numbers are in the heap, so fields that refer to them are heap addresses;
+all other addresses are in the code, unless stated otherwise.
 """
 
 from __future__ import annotations
 
 BLOCK, KEEP_KEY, ASK, KEEP_AND_FIND, FIND, KEEP_VALUE = range(6)
-"""What there is to do, in ``OPS``: recall a block, keep the key of an index, ask a question; keep the value of a lookup
-and find what is looked up, or one of these."""
+"""Opcodes in ``OPS``: evaluate a block, insert the key of an index, evaluate a query; insert the value of a lookup
+and retrieve, or one of these."""
 
 OPS, OPS_END, TOKENS, TOKEN_WORDS, FEATURES, FEATURES_END, PAST, PAST_END = range(8)
 UNANSWERED, UNANSWERED_END, LOGITS, OUTPUTS, ANSWER, ROOM, ROOM_END, EVERYTHING, FREE = range(8, 17)
 HEADER = 17
-"""The beginning of the code: what to do, as pairs of what it is and its record; for each token the first words, and how
-many; position features, five integers each: kind, two parameters, word and shift; what to do for the position before,
-and what to do where no output is wanted; in the heap, the first logit, and how many there are; the block that has them;
-in the heap, room for this and that; whether everything is to be computed; and in the heap three integers: where that is
-free, how large it is, and how large it should be."""
+"""The header of the code: operations, as pairs of opcode and record; for each token the initial words, and their
+number; position features, five integers each: kind, two parameters, word and shift; operations for the previous
+position, and for positions without output; heap address of the first logit, and the number of logits; the block that
+computes them; heap address of scratch space; whether everything is computed without memoisation; heap address of
+three integers: the free end of the heap, its size, and the size needed."""
 
 KEY, WIDTH, LAST = range(3)
-"""Records of those who read words begin so: what of which words, as `gather` reads it; how many words that makes; in
-the heap, these words as they were last read."""
+"""Common beginning of records that read words: the moves, as `gather` reads them; the number of gathered words; heap
+address of these words as last read."""
 
 WORD, WORDS, TABLE, KNOWN, ANSWERS, BLOCK_NUMBER, KEEPS = range(3, 10)
-"""A block: the first word that it writes, and how many; the store of its answers, by what it
-read; in the heap, the number of the answer to what it read last, `UNDECIDED` if that is not what its words are;
-whether it has the logits; its number; whether its rows keep their sums."""
+"""A block: first output word, and number of output words; the store of memoised results; heap address of the number
+of the result for the last input, `UNDECIDED` if the output words are not that result; whether it has the logits; its
+number; whether it is evaluated incrementally."""
 ROW, ROW_END, READ, READ_END, WRITE, WRITE_END = range(10, 16)
-"""If they do not: its rows; what it reads and writes, each a number, its word, and the shift there."""
+"""Without incremental evaluation: its rows; its inputs and outputs, each a number, its word, and the shift there."""
 ROWS, READERS, SEEN_BEFORE, SUMS, RESULTS, CHANGED, CHANGES, DRAFT = range(10, 18)
-"""If they do: its rows; for each lane that it reads, who is told of that; in the heap, the words that it was last
-computed from, for each row its sum and its result, a bit for each row whose sum has changed, and how many words these
-are, and drafts of its own words."""
+"""With incremental evaluation: its rows; for each input lane its readers; heap addresses of the words it was last
+computed from, of each row's sum and result, and of the dirty set, a bit per row; the number of words of that set;
+heap address of drafts of the output words."""
 
 PARTS, PARTS_END, IS_WIDE, GROUPED, KIND = range(3, 8)
-"""An index: where in its key numbers are, as a block has them; whether one of them is wide; the store of its groups; in
-the heap, the kinds of their keys."""
+"""An index: the addresses of numbers in its key, as in a block; whether one of them is wide; the store of its
+groups; heap address of the kinds of keys."""
 
 INDEX, PLAIN, TIME, ASKS, QUERY, SIGNS, ASKED, TURNED, SIZES, SIZES_END = range(3, 13)
-"""A question: its index; whether all numbers are narrow, and the position does not count; the coefficient of the
-position; for each part of the index a word and the shift there, a weight, and a constant; in the heap, the numbers of
-the query, their signs as the words of a key, and what was found. If it is plain, it reads these words; for each of
-them, the signs of constants, and a bit for each sign that changes; and which parts are of one size if they are not 0:
-the size, the word of the key, and a bit for each."""
+"""A query: its index; whether all numbers are packed trits and the position does not count; the coefficient of the
+position; for each part of the index a word and the shift there, a weight, and a constant; heap addresses of the
+query's numbers, their signs as the words of a key, and the search result. If it is plain, it reads these words; for
+each of them, the signs of constants, and a bit for each sign to invert; and the parts of equal absolute value: the
+value, the word of the key, and a bit for each."""
 
 OF, QUESTION, CHOICE, LATER, MEAN, VALUES, VALUES_END, FOUND, FOUND_END, TO_WORD, TO_WIDE, VALUE = range(3, 15)
 DONE, SUMMED, LOOKUP_NUMBER = range(15, 18)
-"""A lookup: its index; its question; which of tied keys; whether the last of equal keys is the best, and not the first;
-whether all are taken together; where its values are in the words that it keeps, and what it finds, as a block has them;
-the first word of that; whether that is wide though a value is not; where in a group its value is; in the heap, how many
-positions were put in; the store of sums, which groups have whose values are not all equal; its number."""
+"""A lookup: its index; its query; tie-breaking among best keys; whether the last of equal keys is the best, and not
+the first; whether all are averaged; the addresses of its values in the stored words, and of its results, as in a
+block; the first result word; whether results are wide though values are not; the offset of its value in a group;
+heap address of the number of inserted positions; the store of sums, used by groups whose values are not all equal;
+its number."""
 
 STATE, KEY_WIDTH, STRIDE, IS_HASHED, MOST = range(5)
-"""A store of entries: in the heap, its state; how many words a key has, and an entry, without its key; whether entries
-are found by their keys; how many there may be."""
+"""A store of entries: heap address of its state; words per key, and per entry without its key; whether entries are
+found by their keys; maximum number of entries."""
 ENTRIES, KEYS, CAPACITY, USED, HASH, HASHED, FOLD = range(7)
 STATE_SIZE = 7
-"""Its state: where entries are, and their keys, how many fit, and how many there are; the hash table of their numbers,
-how many slots it has, a power of two, and which power of two of them are in a word."""
+"""The state of a store: addresses of entries and keys, capacity, and number of entries; address of the hash table,
+its number of slots (a power of two), and the logarithm of the slots per word."""
 
 INSERTED, LATEST, KINDS = range(7, 10)
 GROUPS_SIZE = 10
 GROUPS_AT_FIRST = USED, INSERTED, LATEST, KINDS
-"""The state of the groups of an index has besides: how many positions were put in; the group of the last; how many
-kinds there are, `MANY` if they are not told apart."""
+"""The state of an index's groups has three more fields: the number of inserted positions; the group of the last one;
+the number of kinds, `MANY` if kinds are not distinguished."""
 FIRST, FINAL, COUNT = range(3)
 PLACE = 3
-"""The entry of a group: its first position, its last, and how many; then the values of all lookups, one after the
+"""The entry of a group: its first position, its last, and its size; then the values of all lookups, one after the
 other. A value has the number of its group's sum, -1 while all values of the group are equal, and then the words of
 the first of them, or of the last."""
 
 GROUP, SCORE, SEEN, BOUNDED = range(4)
 FOUND_SIZE = 4
-"""In the heap, what was found last: the one best group, `UNDECIDED` if that is not known; its score; how many groups
-there were. And for how many kinds it is known how much their keys can score: then which numbers of the query were not
-0, and for each kind the most, and how much less others score."""
+"""The search result of a query: the unique best group, `UNDECIDED` if unknown; its score; the number of groups
+searched; the number of kinds with known bounds. Then, for these bounds, the nonzero pattern of the query, and for
+each kind the maximum score and the step below it."""
 
 MANY, UNDECIDED = -1, -1
 MOST_KINDS = 8
-"""More kinds of keys are not told apart."""
+"""Maximum number of kinds of keys that are distinguished."""

@@ -1,7 +1,7 @@
-"""Rows: sums of fractions with an activation, computed exactly or with a flag that says no; and position features.
+"""Rows: sums of fractions with an activation, exact or with an overflow flag; and position features.
 
-Numbers are fractions, a numerator and after it a denominator. Nearly all are small integers, and a sum of those cannot
-overflow, so it is computed without a check; a row that reads another number is computed term by term.
+Numbers are fractions, a numerator followed by a denominator. Nearly all are small integers, whose sum cannot overflow,
+so it is computed without a check; a row that reads any other number is computed term by term.
 """
 
 from __future__ import annotations
@@ -14,19 +14,19 @@ from softmachine.engines.fast.tables import records as of
 from softmachine.engines.fast.tables.words import number_at, write_number
 
 SMALL = 1 << 24
-"""Larger integers, and fractions, are odd."""
+"""Larger integers, and fractions, take the slow path."""
 KEEP, RELU, STEP = 0, 1, 2
 PLAIN, SQUARE, INVERSE, INVERSE_SQUARE, BIT, MOD, POWER_OF_TWO, PRIME = range(8)
 NARROW = frozenset({BIT, MOD, POWER_OF_TWO, PRIME})
-"""The features that are 0 or 1."""
+"""The features with values 0 and 1."""
 TO, ACT, BIAS, OVER, LARGE, BEGIN, END = range(7)
 SIZE = 7
-"""A row: the number that it computes; its activation; the numerator of its bias; its denominator; whether the sum might
-not fit even for small integers; where its entries begin and end: numbers, and numerators."""
+"""A row record: the number that it computes; its activation; the numerator and the denominator of its bias; whether
+the sum may overflow even for small integers; the range of its entries, pairs of a number and a numerator."""
 
 
 def activated(number: Fraction, activation: int) -> Fraction:
-    """An activation of a constant."""
+    """The activation applied to a constant."""
     if activation == STEP:
         return Fraction(number >= 0)
     return max(number, Fraction(0)) if activation == RELU else number
@@ -54,7 +54,7 @@ def feature(kind: int, a: int, b: int, i: int) -> tuple[int, int]:
 
 @kernel
 def compute(block: int, code: Integers, heap: Integers) -> int:
-    """Let the words of a block be what they have to be, computing all of its rows; the status that this leads to."""
+    """Write the output words of a block, computing all of its rows; returns a status."""
     for k in range(code[block + of.READ], code[block + of.READ_END], 3):
         heap[code[k]], heap[code[k] + 1] = number_at(heap, code[k + 1], code[k + 2])
     if compute_rows(code[block + of.ROW], code[block + of.ROW_END], code, heap):
@@ -69,7 +69,7 @@ def compute(block: int, code: Integers, heap: Integers) -> int:
 
 @kernel
 def compute_rows(first: int, end: int, code: Integers, heap: Integers) -> bool:
-    """Compute some rows; whether a number does not fit."""
+    """Compute some rows; returns whether a number overflows."""
     for row in range(first, end, SIZE):
         total, over, odd = code[row + BIAS], code[row + OVER], code[row + LARGE] != 0
         for k in range(code[row + BEGIN], code[row + END], 2):
@@ -95,7 +95,7 @@ def compute_rows(first: int, end: int, code: Integers, heap: Integers) -> bool:
 
 @kernel
 def slow_row(row: int, code: Integers, heap: Integers) -> tuple[int, int, bool]:
-    """A row, term by term."""
+    """Compute a row term by term."""
     below = code[row + OVER]
     total, over = lowest(code[row + BIAS], below)
     for k in range(code[row + BEGIN], code[row + END], 2):

@@ -1,7 +1,7 @@
-"""Where the numbers of a program are: words for what tokens are, position features, what blocks make and heads find.
+"""Address assignment: packs the registers of a program into words (tokens, features, block outputs, lookup results).
 
-Numbers are taken for -1, 0 or 1 until one turns out to be something else. Then what the block computes, or what the
-lookup finds, becomes wide, and the run is read again; that happens at most once for each.
+Numbers are assumed to be -1, 0 or 1 until another one occurs. Then the outputs of that block or lookup become wide, and
+the run is read again; that happens at most once for each.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from softmachine.engines.fast.tables.words import LANES, WIDE
 
 
 class Spots:
-    """The spots of all places that somebody reads, in words that count from 0; those of tokens come first.
+    """The addresses of all registers that are read, in words counted from 0; those of tokens come first.
 
     Args:
         program: The program.
         blocks: Its blocks.
-        wide_blocks: The blocks that compute other numbers than -1, 0 and 1.
+        wide_blocks: The blocks that compute numbers other than -1, 0 and 1.
         wide_lookups: The lookups that find other numbers.
     """
 
@@ -30,15 +30,15 @@ class Spots:
     ) -> None:
         self.program = program
         self.words = 0
-        """How many words there are."""
+        """The number of words."""
         self.of: dict[int, Spot] = {}
         self.read = _places_read(program, blocks)
         self.tokens, self.token_words = self._tokens()
-        """The words of all tokens, and how many each has."""
+        """The initial words of all tokens, and their number per token."""
         self.features = self._features()
-        """Position features, two parameters, and where they are."""
+        """Position features, two parameters, and their addresses."""
         self.made: list[tuple[int, int]] = [(0, 0)] * len(blocks)
-        """The first word that each block makes, and how many."""
+        """The first output word of each block, and the number of output words."""
         for stage in range(max(block.stage for block in blocks) + 1):
             for number, block in enumerate(blocks):
                 if block.stage == stage:
@@ -50,7 +50,7 @@ class Spots:
                     self._found(number, wide=number in wide_lookups)
 
     def any_wide(self, places: Iterable[int]) -> bool:
-        """Whether one of some numbers is wide."""
+        """Whether any of some registers is wide."""
         return any(self.of[place][1] == WIDE for place in places)
 
     def _take(self, count: int) -> int:
@@ -58,7 +58,7 @@ class Spots:
         return self.words - count
 
     def _room(self, places: Iterable[int], wide: Iterable[int]) -> tuple[int, int]:
-        """Give words to places, some of which are wide; the first word, and how many."""
+        """Allocate words to registers, some of which are wide; returns the first word, and the number of words."""
         first, apart = self.words, set(wide)
         narrow = [place for place in places if place not in apart]
         for k, place in enumerate(narrow):
@@ -89,7 +89,7 @@ class Spots:
         return [(*item[:3], *self.of[item[3]]) for item in features]
 
     def _found(self, number: int, *, wide: bool) -> None:
-        """Give words to what is looked up: words as those that are kept, unless it is wide and these are not."""
+        """Allocate words to lookup results: laid out like the stored words, unless only the results are wide."""
         lookup = self.program.lookups[number]
         if wide:
             self._room(lookup.found, lookup.found)

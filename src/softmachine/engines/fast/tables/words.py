@@ -1,7 +1,7 @@
-"""Numbers in words: -1, 0 and 1 in two bits each, 31 to a word; any other number is *wide*, two words, a fraction.
+"""Packed trits: -1, 0 and 1 in two bits each, 31 to a word; any other number is *wide*, a fraction in two words.
 
-Whoever reads some numbers reads words under masks. Equal words under the masks are equal numbers, and the other way
-round, so that words are what is compared, hashed and remembered.
+Readers take words under masks. Equal masked words are equal numbers and vice versa, so words are compared, hashed and
+memoised.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from softmachine.engines.fast.indexes.kernels import Integers, kernel
 
 LANES = 31
 WIDE = -1
-"""The shift of a number that is wide: its numerator is the whole word, its denominator the next."""
+"""The shift of a wide number: its numerator is the whole word, its denominator the next one."""
 ALL = -1
 """The mask of a whole word."""
 EVERY_OTHER = 0x1555555555555555
@@ -18,7 +18,7 @@ EVERY_OTHER = 0x1555555555555555
 
 @kernel
 def lane(word: int, shift: int) -> int:
-    """The number of two bits at a place of a word."""
+    """The trit at a shift of a word."""
     return (((word >> shift) & 3) ^ 2) - 2
 
 
@@ -32,7 +32,7 @@ def number_at(heap: Integers, word: int, shift: int) -> tuple[int, int]:
 
 @kernel
 def write_number(heap: Integers, word: int, shift: int, n: int, d: int) -> bool:
-    """Write a number; whether it fits. Its bits are 0 before."""
+    """Write a number to zeroed bits; returns whether it fits."""
     if shift < 0:
         heap[word], heap[word + 1] = n, d
         return True
@@ -42,5 +42,5 @@ def write_number(heap: Integers, word: int, shift: int, n: int, d: int) -> bool:
 
 @kernel
 def kind_of(word: int) -> int:
-    """Which numbers of a word, all narrow, are not 0."""
+    """Which trits of a word are nonzero."""
     return (word | (word >> 1)) & EVERY_OTHER

@@ -2,18 +2,18 @@
 
 const GATE_WIDTH = 58,
   GATE_HEIGHT = 26,
-  MOST_WIRES = 700;
+  MAX_WIRES = 700;
 
 /** @returns {Picture} */
 function wires(data, model, body, go) {
   const levels = [];
   data.wires.forEach(([, , level], w) => (levels[level] ??= []).push(w));
-  if (data.wires.length > MOST_WIRES) {
+  if (data.wires.length > MAX_WIRES) {
     body.append(
       el(
         'p',
         { class: 'quiet' },
-        `The circuit has ${many(data.wires.length, 'wire')}; a picture is drawn for up to ${MOST_WIRES}.`,
+        `The circuit has ${many(data.wires.length, 'wire')}; a picture is drawn for up to ${MAX_WIRES}.`,
       ),
     );
     return { title: 'circuit', show() {} };
@@ -172,23 +172,23 @@ function network(data, model, body) {
   return {
     title: 'graph',
     show(position) {
-      const spoken = data.positions[position] ?? [],
-        reached = spoken.length ? data.reached[spoken[0]] : [];
-      const [from, to] = [spoken[0], spoken[spoken.length - 1]];
+      const queried = data.positions[position] ?? [],
+        reached = queried.length ? data.reached[queried[0]] : [];
+      const [from, to] = [queried[0], queried[queried.length - 1]];
       nodes.forEach((node, v) => {
-        node.classList.toggle('now', spoken.includes(v));
+        node.classList.toggle('now', queried.includes(v));
         node.classList.toggle('reached', reached.includes(v));
       });
       edges.forEach((line, e) =>
         line.classList.toggle(
           'now',
-          spoken.length > 1 &&
+          queried.length > 1 &&
             [
               [from, to],
-              ...(spoken.length > 2
+              ...(queried.length > 2
                 ? [
-                    [from, spoken[1]],
-                    [spoken[1], to],
+                    [from, queried[1]],
+                    [queried[1], to],
                   ]
                 : []),
             ].some(
@@ -199,11 +199,11 @@ function network(data, model, body) {
         ),
       );
       status.replaceChildren(
-        ...(spoken.length
+        ...(queried.length
           ? [
               'from ',
               named(data.vertices[from], 20, { class: 'tag' }),
-              ...(spoken.length > 2 ? [' through ', named(data.vertices[spoken[1]], 20, { class: 'tag' })] : []),
+              ...(queried.length > 2 ? [' through ', named(data.vertices[queried[1]], 20, { class: 'tag' })] : []),
               ' to ',
               named(data.vertices[to], 20, { class: 'tag' }),
               el('span', { class: 'quiet' }, reached.includes(to) ? ' – there is a path' : ' – there is no path'),

@@ -16,7 +16,7 @@ class Exact {
   }
 
   /** The coordinate c of the residual stream at position p, after stage s: 0 is the embedding, then attention and
-   * feed-forward in turn. @param {number} s @param {number} c @param {number} p @returns {Q} */
+   * feed-forward, alternately. @param {number} s @param {number} c @param {number} p @returns {Q} */
   get(s, c, p) {
     const { model } = this;
     const at = model.writes[s * model.width + c] * model.width + c;
@@ -148,7 +148,7 @@ class Exact {
 
   /** Every score of a head at a position: which keys have the largest, and which the next.
    * Floats only discard keys; close scores are compared exactly. @param {number} l @param {number} h @param {number} p */
-  contest(l, h, p) {
+  ranking(l, h, p) {
     const head = this.model.layers[l].heads[h];
     const [low, high] = this.model.visible(head, p);
     const query = this.query(l, h, p);
@@ -168,11 +168,11 @@ class Exact {
       for (let j = low; j < high; j++) scores[j - low] += real(fraction(head.biases[p][j])) * Number(over);
       size += scores.reduce((most, score) => Math.max(most, Math.abs(score)), 0);
     }
-    const doubt = sure && size < 2 ** 53 ? 0 : size * 1e-13;
+    const tolerance = sure && size < 2 ** 53 ? 0 : size * 1e-13;
     const at = (/** @type {number} */ j) => this.score(l, h, p, j, query);
-    const best = largest(scores, low, doubt, at, () => true);
+    const best = largest(scores, low, tolerance, at, () => true);
     const winners = new Set(best.keys);
-    const next = largest(scores, low, doubt, at, (j) => !winners.has(j));
+    const next = largest(scores, low, tolerance, at, (j) => !winners.has(j));
     return {
       low,
       high,
@@ -196,13 +196,13 @@ function signed(value, group) {
 }
 
 /** The keys of the largest score among those that satisfy a predicate. */
-function largest(scores, low, doubt, at, counts) {
+function largest(scores, low, tolerance, at, counts) {
   let top = -Infinity;
   for (let k = 0; k < scores.length; k++) if (scores[k] > top && counts(low + k)) top = scores[k];
   const keys = [];
-  for (let k = 0; k < scores.length; k++) if (scores[k] >= top - doubt && counts(low + k)) keys.push(low + k);
+  for (let k = 0; k < scores.length; k++) if (scores[k] >= top - tolerance && counts(low + k)) keys.push(low + k);
   if (!keys.length) return { keys, score: ZERO };
-  if (!doubt) return { keys, score: at(keys[0]) };
+  if (!tolerance) return { keys, score: at(keys[0]) };
   const exact = keys.map(at);
   const score = exact.reduce((most, one) => (compare(one, most) > 0n ? one : most));
   return { keys: keys.filter((_, k) => same(exact[k], score)), score };

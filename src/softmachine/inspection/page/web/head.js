@@ -26,15 +26,15 @@ class HeadPanel {
       body.replaceChildren();
       return;
     }
-    const { contest, shares, keys } = seen;
+    const { ranking, shares, keys } = seen;
     why.replaceChildren(
       named(head.name, 60, { class: 'tag' }),
       ' ',
-      ...(shares ? this.softly(head, shares) : (this.explanation(state, head) ?? this.sentence(state, head, contest, keys))),
+      ...(shares ? this.softly(head, shares) : (this.explanation(state, head) ?? this.sentence(state, head, ranking, keys))),
     );
     body.replaceChildren(
-      ...(shares ? [this.sharesTable(shares)] : head.uniform || !contest ? [] : [this.table(state, contest, keys)]),
-      ...this.brings(state, head, seen),
+      ...(shares ? [this.sharesTable(shares)] : head.uniform || !ranking ? [] : [this.table(state, ranking, keys)]),
+      ...this.contribution(state, head, seen),
     );
   }
 
@@ -47,7 +47,7 @@ class HeadPanel {
   }
 
   /** The generic sentence about the head. */
-  sentence(state, head, contest, keys) {
+  sentence(state, head, ranking, keys) {
     const count = keys.reduce((sum, item, k) => (k % 2 ? sum + item : sum), 0) + (head.uniform ? this.model.first : 0);
     if (this.model.layers[state.layer].choices[state.head]?.[state.position] === null)
       return ['averages more keys than this page contains.'];
@@ -58,7 +58,7 @@ class HeadPanel {
       return [
         `takes the mean of ${count === 1 ? 'the one position' : `all ${many(count, 'position')}`} that it sees (${head.mask}).`,
       ];
-    const { tied, best, next, following } = contest,
+    const { tied, best, next, following } = ranking,
       first = tied[0];
     const gap = next ? minus(best, next) : null;
     const choice = { 'leftmost-hard': 'the first', 'rightmost-hard': 'the last' }[head.choice];
@@ -108,13 +108,13 @@ class HeadPanel {
     ];
   }
 
-  table(state, contest, keys) {
+  table(state, ranking, keys) {
     const rows = new Map();
-    const put = (list, most) => list.slice(0, most).forEach((j) => rows.set(j, contest.at(j)));
-    put(contest.tied, 5);
-    put(contest.following, 3);
-    for (let j = Math.min(contest.high - 1, state.position); j >= contest.low && rows.size < 10; j--)
-      if (!rows.has(j)) rows.set(j, contest.at(j));
+    const put = (list, most) => list.slice(0, most).forEach((j) => rows.set(j, ranking.at(j)));
+    put(ranking.tied, 5);
+    put(ranking.following, 3);
+    for (let j = Math.min(ranking.high - 1, state.position); j >= ranking.low && rows.size < 10; j--)
+      if (!rows.has(j)) rows.set(j, ranking.at(j));
     const ordered = [...rows].sort(([i, a], [j, b]) => {
       const by = compare(b, a);
       return by > 0n ? 1 : by < 0n ? -1 : i - j;
@@ -128,7 +128,7 @@ class HeadPanel {
       const width = high > low ? 6 + (94 * (real(score) - low)) / (high - low) : 60;
       return this.row(j, chosen.has(j), width, whole(score), short(score));
     });
-    const left = contest.high - contest.low - rows.size;
+    const left = ranking.high - ranking.low - rows.size;
     return keyTable(left > 0 ? `score (${many(left, 'more key')})` : 'score', lines);
   }
 
@@ -158,14 +158,14 @@ class HeadPanel {
   }
 
   /** The contribution of the head to the residual stream here. */
-  brings(state, head, seen) {
+  contribution(state, head, seen) {
     const l = state.layer,
       stage = 2 * l + 1,
       added = [];
     head.output.forEach((row, c) => {
       if (!row.length) return;
-      const value = seen.brings
-        ? seen.brings(c)
+      const value = seen.contribution
+        ? seen.contribution(c)
         : row.reduce(
             (sum, [k, w]) =>
               add(sum, times(w, this.exact.retrieved(l, this.model.layers[l].heads.indexOf(head), k, state.position))),
@@ -178,13 +178,13 @@ class HeadPanel {
     });
     const first = added.slice(0, 16);
     const checks =
-      seen.contest && !head.uniform && !seen.shares
+      seen.ranking && !head.uniform && !seen.shares
         ? [
             el(
               'p',
-              { class: `brings ${seen.agrees ? 'good' : 'problem'}` },
+              { class: `contribution ${seen.agrees ? 'good' : 'problem'}` },
               seen.agrees
-                ? `✓ ${many(Math.max(seen.contest.high - seen.contest.low, 0), 'score')} computed here${this.model.first ? ', of the keys on this page' : ''}; the engine chose the same`
+                ? `✓ ${many(Math.max(seen.ranking.high - seen.ranking.low, 0), 'score')} computed here${this.model.first ? ', of the keys on this page' : ''}; the engine chose the same`
                 : 'the engine chose other keys than those with the largest score',
             ),
           ]
@@ -192,8 +192,8 @@ class HeadPanel {
     return [
       el(
         'p',
-        { class: 'brings' },
-        el('span', { class: 'quiet' }, seen.brings ? 'all heads of the layer add' : 'adds'),
+        { class: 'contribution' },
+        el('span', { class: 'quiet' }, seen.contribution ? 'all heads of the layer add' : 'adds'),
         ...(first.length ? first : ['zeros']),
         ...(added.length > 16 ? [el('span', { class: 'quiet' }, `and ${added.length - 16} more`)] : []),
       ),

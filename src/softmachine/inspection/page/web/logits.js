@@ -6,8 +6,8 @@ const difference = (a, b) => (typeof a === 'number' ? a - b : minus(a, b));
 class LogitsPanel {
   constructor(model, data) {
     this.model = model;
-    this.emitted = data.context.said;
-    this.constrained = new Set(data.context.heard);
+    this.emitted = data.context.outputs;
+    this.constrained = new Set(data.context.constrained);
     this.decodes = data.context.decodes;
   }
 
@@ -23,7 +23,7 @@ class LogitsPanel {
     const [first, second] = order,
       outputs = this.model.outputs,
       body = byId('logits-body'),
-      summary = byId('logits-told');
+      summary = byId('logits-summary');
     const emitted = this.emitted[state.position],
       constrained = this.constrained.has(state.position);
     const margin = second === undefined ? null : difference(logits[first], logits[second]);

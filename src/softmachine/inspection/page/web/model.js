@@ -6,7 +6,7 @@
  *   uniform: boolean, hard: boolean, bias: string|null, biases: (number|string)[][]|null, scale: number|number[],
  *   id: string}} Head */
 /** @typedef {{first: Affine, second: Affine, steps: Set<number>, norms: number[][], units: string[]}} Forward */
-/** @typedef {{heads: Head[], forward: Forward, number: number, block: number, turn: number, turns: number,
+/** @typedef {{heads: Head[], forward: Forward, number: number, block: number, iteration: number, iterations: number,
  *   name: string, depth: number, choices: ((number[]|null)[]|null)[], values: ((number|string|null)[][]|null)[], attended: Map<number, [number, number, Q][]>,
  *   forwarded: Map<number, {bias: Q, terms: [number, Q][]}>}} Layer */
 
@@ -97,14 +97,14 @@ function unrolled(blocks, choices, first) {
   let number = 0;
   blocks.forEach((block, b) => {
     const parts = block.layers.map((/** @type {any} */ layer) => prepared(layer, ++number));
-    for (let turn = 0; turn < block.turns; turn++) {
+    for (let iteration = 0; iteration < block.iterations; iteration++) {
       parts.forEach((part, depth) => {
         const choice = choices[layers.length] ?? [];
         layers.push({
           ...part,
           block: b,
-          turn,
-          turns: block.turns,
+          iteration,
+          iterations: block.iterations,
           name: block.name,
           depth,
           choices: part.heads.map((_, h) => decoded(choice[h]?.keys ?? null, first)),

@@ -32,7 +32,7 @@ class Page {
     this.picture = picture(data.scene, this.model, byId('picture-body'), (place) => go(place));
     byId('picture-title').textContent = this.picture.title;
     this.source = new SourcePanel(data.scene);
-    this.board = new BoardPanel(this.model, (l, h, turn) => this.chooseHead(l, h, turn));
+    this.architecture = new ArchitecturePanel(this.model, (l, h, iteration) => this.chooseHead(l, h, iteration));
     this.head = new HeadPanel(this.model, this.exact, go);
     this.logits = new LogitsPanel(this.model, data);
     this.stream = new StreamPanel(this.model);
@@ -63,13 +63,13 @@ class Page {
     this.show();
   }
 
-  chooseHead(l, h, turned) {
-    if (!turned) return this.choose({ layer: l, head: h });
+  chooseHead(l, h, inIteration) {
+    if (!inIteration) return this.choose({ layer: l, head: h });
     const layer = this.model.layers[this.state.layer];
     const number =
-      layer?.block === turned.block ? layer.number : this.model.layers.find((one) => one.block === turned.block).number;
+      layer?.block === inIteration.block ? layer.number : this.model.layers.find((one) => one.block === inIteration.block).number;
     const found = this.model.layers.findIndex(
-      (one) => one.block === turned.block && one.turn === turned.turn && one.number === number,
+      (one) => one.block === inIteration.block && one.iteration === inIteration.iteration && one.number === number,
     );
     return this.choose({ layer: found, head: Math.min(this.state.head, this.model.layers[found].heads.length - 1) });
   }
@@ -78,11 +78,11 @@ class Page {
     if (k === this.state.guide) return this.choose({ guide: -1 });
     const shows = this.data.theorem.guide[k].shows,
       change = { guide: k };
-    const layer = this.model.layers.findIndex((one) => one.heads.some((head) => meant(head.name, shows)));
+    const layer = this.model.layers.findIndex((one) => one.heads.some((head) => isShown(head.name, shows)));
     if (layer >= 0)
       Object.assign(change, {
         layer,
-        head: this.model.layers[layer].heads.findIndex((head) => meant(head.name, shows)),
+        head: this.model.layers[layer].heads.findIndex((head) => isShown(head.name, shows)),
       });
     return this.choose(change);
   }
@@ -206,8 +206,8 @@ class Page {
       { layers } = this.model;
     this.state.position = this.place(given.get('step') ?? '') ?? this.state.position;
     const [number, head] = (given.get('head') ?? '').split('.').map(Number),
-      turn = Number(given.get('turn') ?? 1) - 1;
-    const layer = layers.findIndex((one) => one.number === number && one.turn === turn);
+      iteration = Number(given.get('iteration') ?? 1) - 1;
+    const layer = layers.findIndex((one) => one.number === number && one.iteration === iteration);
     if (layer >= 0 && layers[layer].heads[head - 1]) Object.assign(this.state, { layer, head: head - 1 });
     if (given.has('guide'))
       this.state.guide = Math.min(Number(given.get('guide')) - 1, this.data.theorem.guide.length - 1);
@@ -220,7 +220,7 @@ class Page {
     return [
       `step=${this.called(position)}`,
       ...(head ? [`head=${head.id}`] : []),
-      ...(head && now.turn ? [`turn=${now.turn + 1}`] : []),
+      ...(head && now.iteration ? [`iteration=${now.iteration + 1}`] : []),
       ...(guide >= 0 ? [`guide=${guide + 1}`] : []),
     ].join('&');
   }
@@ -237,19 +237,19 @@ class Page {
   seen(pass) {
     const { layer, head, position } = this.state,
       chosen = this.chosen;
-    if (!chosen) return { keys: [], contest: null, shares: null };
+    if (!chosen) return { keys: [], ranking: null, shares: null };
     if (pass) {
       const before = pass.streams[2 * layer],
         after = pass.streams[2 * layer + 1];
-      return { keys: [], contest: null, shares: pass.shares, brings: (c) => after[c] - before[c] };
+      return { keys: [], ranking: null, shares: pass.shares, contribution: (c) => after[c] - before[c] };
     }
     const keys = this.exact.keys(layer, head, position);
     // Scores of keys that are not on the page cannot be computed.
-    const contest =
+    const ranking =
       chosen.uniform || keys[0] < 0 || (this.model.first && !keys.length)
         ? null
-        : this.exact.contest(layer, head, position);
-    return { keys, contest, shares: null, agrees: !contest || agrees(chosen, contest, keys) };
+        : this.exact.ranking(layer, head, position);
+    return { keys, ranking, shares: null, agrees: !ranking || agrees(chosen, ranking, keys) };
   }
 
   show() {
@@ -264,7 +264,7 @@ class Page {
     this.strip.show({ position: state.position, ...seen });
     this.picture.show(state.position);
     this.source.show(state, head);
-    this.board.show(state, head, shows);
+    this.architecture.show(state, head, shows);
     this.head.show(state, head, seen);
     this.logits.show(state, logits);
     this.stream.show(state, head, value, shows);
@@ -280,7 +280,7 @@ class Page {
       { model, data } = this,
       step = this.steps[position] ?? null;
     const token = model.vocabulary[model.tokens[position]],
-      emitted = data.context.said[position];
+      emitted = data.context.outputs[position];
     byId('where').replaceChildren(
       step === null ? '' : `step ${step.toLocaleString('en')} · `,
       `position ${(position + model.first).toLocaleString('en')}${model.first ? '' : ` of ${model.count.toLocaleString('en')}`}: reads `,
@@ -289,13 +289,13 @@ class Page {
         ? [data.context.decodes ? ', emits ' : ', answers ', named(emitted, 20, { class: 'tag warm' })]
         : []),
     );
-    byId('told').textContent = byId('where').textContent;
+    byId('announcement').textContent = byId('where').textContent;
   }
 }
 
-/** Whether the engine chose the keys with the largest score. @param {Head} head @param {any} contest @param {number[]} keys */
-function agrees(head, contest, keys) {
-  const { tied } = contest;
+/** Whether the engine chose the keys with the largest score. @param {Head} head @param {any} ranking @param {number[]} keys */
+function agrees(head, ranking, keys) {
+  const { tied } = ranking;
   const wanted = !tied.length
     ? []
     : head.choice === 'leftmost-hard'
@@ -334,8 +334,8 @@ unpacked()
             exactly(page.exact.retrieved(layer, head, k, position)),
           ),
         logits: (/** @type {number} */ position) => page.exact.logits(position).map(exactly),
-        contest: (/** @type {number} */ layer, /** @type {number} */ head, /** @type {number} */ position) => {
-          const found = page.exact.contest(layer, head, position);
+        ranking: (/** @type {number} */ layer, /** @type {number} */ head, /** @type {number} */ position) => {
+          const found = page.exact.ranking(layer, head, position);
           return {
             tied: found.tied,
             best: found.best && exactly(found.best),

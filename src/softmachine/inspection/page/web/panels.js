@@ -69,21 +69,21 @@ class SourcePanel {
   }
 }
 
-class BoardPanel {
+class ArchitecturePanel {
   constructor(model, choose) {
     this.model = model;
     this.chips = new Map();
-    const body = byId('board-body');
-    this.turns = new Map();
+    const body = byId('architecture-body');
+    this.iterations = new Map();
     let box = body;
     model.layers.forEach((layer, l) => {
-      if (layer.turn > 0) return;
+      if (layer.iteration > 0) return;
       if (layer.name) box = this.loops(body, layer, box, choose);
       else box = body;
       const chips = layer.heads.map((head, h) => {
         const chip = el(
           'button',
-          { class: 'chip', 'aria-pressed': 'false', title: about(head), onclick: () => choose(this.turned(l), h) },
+          { class: 'chip', 'aria-pressed': 'false', title: about(head), onclick: () => choose(this.inIteration(l), h) },
           named(head.name, 42),
         );
         this.chips.set(head.id, { chip, names: [head.name] });
@@ -120,11 +120,11 @@ class BoardPanel {
   loops(body, layer, box, choose) {
     if (box.dataset.block === String(layer.block)) return box;
     const label = el('span', {}, '1');
-    this.turns.set(layer.block, { label, turn: 0, count: layer.turns });
-    const turn = (by) => {
-      const now = this.turns.get(layer.block);
-      now.turn = Math.max(0, Math.min(now.count - 1, now.turn + by));
-      choose(null, null, { block: layer.block, turn: now.turn });
+    this.iterations.set(layer.block, { label, iteration: 0, count: layer.iterations });
+    const iteration = (by) => {
+      const now = this.iterations.get(layer.block);
+      now.iteration = Math.max(0, Math.min(now.count - 1, now.iteration + by));
+      choose(null, null, { block: layer.block, iteration: now.iteration });
     };
     const made = el(
       'div',
@@ -132,14 +132,14 @@ class BoardPanel {
       el(
         'p',
         {},
-        el('span', {}, 'loop ', named(layer.name, 40), `, ${many(layer.turns, 'iteration')}`),
+        el('span', {}, 'loop ', named(layer.name, 40), `, ${many(layer.iterations, 'iteration')}`),
         el(
           'span',
-          { class: 'turns' },
-          el('button', { 'aria-label': 'previous iteration', onclick: () => turn(-1) }, '‹'),
+          { class: 'iterations' },
+          el('button', { 'aria-label': 'previous iteration', onclick: () => iteration(-1) }, '‹'),
           'iteration ',
           label,
-          el('button', { 'aria-label': 'next iteration', onclick: () => turn(1) }, '›'),
+          el('button', { 'aria-label': 'next iteration', onclick: () => iteration(1) }, '›'),
         ),
       ),
     );
@@ -148,29 +148,29 @@ class BoardPanel {
   }
 
   /** The layer in the selected iteration of its loop. @param {number} first */
-  turned(first) {
+  inIteration(first) {
     const { block, number } = this.model.layers[first];
-    const turn = this.turns.get(block)?.turn ?? 0;
-    return this.model.layers.findIndex((layer) => layer.number === number && layer.turn === turn);
+    const iteration = this.iterations.get(block)?.iteration ?? 0;
+    return this.model.layers.findIndex((layer) => layer.number === number && layer.iteration === iteration);
   }
 
   /** @param {State} state @param {Head|null} head @param {string[]} shows */
   show(state, head, shows) {
     const layer = this.model.layers[state.layer];
-    if (layer && this.turns.has(layer.block)) this.turns.get(layer.block).turn = layer.turn;
-    for (const { label, turn } of this.turns.values()) label.textContent = String(turn + 1);
+    if (layer && this.iterations.has(layer.block)) this.iterations.get(layer.block).iteration = layer.iteration;
+    for (const { label, iteration } of this.iterations.values()) label.textContent = String(iteration + 1);
     for (const [id, { chip, names }] of this.chips) {
       if (!id.endsWith('f')) chip.setAttribute('aria-pressed', String(head?.id === id));
       chip.classList.toggle(
         'shows',
-        names.some((one) => meant(one, shows)),
+        names.some((one) => isShown(one, shows)),
       );
     }
   }
 }
 
 /** Whether a guided step shows a name; "…" at the end matches every name with this prefix. */
-const meant = (one, shows) =>
+const isShown = (one, shows) =>
   shows.some((wanted) =>
     wanted.endsWith('…') ? one.startsWith(wanted.slice(0, -1)) : one === wanted || one.startsWith(`${wanted}[`),
   );

@@ -16,7 +16,7 @@ const CELLS = 25;
 const EVERY = 256;
 
 /** The state at each position, replayed from the nearest stored one. */
-class Story {
+class Replay {
   /** @param {any} start @param {Model} model @param {(state: any, token: string) => void} apply @param {(state: any) => any} copy */
   constructor(start, model, apply, copy) {
     this.model = model;
@@ -47,7 +47,7 @@ function tapes(data, model, body) {
     wrote: null,
     cells: data.cells.map((cells) => new Map(Object.entries(cells).map(([cell, symbol]) => [Number(cell), symbol]))),
   };
-  const story = new Story(
+  const replay = new Replay(
     start,
     model,
     (now, token) => {
@@ -81,7 +81,7 @@ function tapes(data, model, body) {
     if (last >= 0) show(last);
   }).observe(body);
   const show = (position) => {
-    const now = story.at(position);
+    const now = replay.at(position);
     const cells = room;
     last = position;
     state.replaceChildren(
@@ -118,7 +118,7 @@ function tapes(data, model, body) {
 /** @returns {Picture} */
 function counters(data, model, body) {
   const names = Object.keys(data.counters);
-  const story = new Story(
+  const replay = new Replay(
     { state: data.state, steps: data.steps, values: { ...data.counters }, changed: {} },
     model,
     (now, token) => {
@@ -139,7 +139,7 @@ function counters(data, model, body) {
   return {
     title: 'counters',
     show(position) {
-      const now = story.at(position);
+      const now = replay.at(position);
       most = Math.max(most, ...Object.values(now.values));
       state.replaceChildren(
         'state ',
@@ -166,7 +166,7 @@ function counters(data, model, body) {
   };
 }
 
-const MOST_COLUMNS = 60;
+const MAX_COLUMNS = 60;
 
 /** @returns {Picture} */
 function rows(data, model, body, go) {
@@ -174,7 +174,7 @@ function rows(data, model, body, go) {
   /** @type {any[][]} */
   let columns = [];
   const draw = (position) => {
-    const many = Math.min(MOST_COLUMNS, data.word.length);
+    const many = Math.min(MAX_COLUMNS, data.word.length);
     if (from >= 0 && position >= from && position < from + many) return;
     from = Math.max(0, Math.min(position - (many >> 1), data.word.length - many));
     const table = el('table', { class: 'rows' });

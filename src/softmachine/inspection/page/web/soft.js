@@ -80,7 +80,7 @@ class Soft {
 
   /** The activations at a position, with the weights of one head; the pass is cached per sharpness.
    * @param {number} sharpness @param {State} state */
-  moment(sharpness, { position, layer, head }) {
+  activations(sharpness, { position, layer, head }) {
     const { width, stages } = this.model;
     if (this.kept?.sharpness !== sharpness) {
       const whole = [];

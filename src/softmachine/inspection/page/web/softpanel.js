@@ -16,7 +16,7 @@ class SoftPanel {
     }
     this.soft = new Soft(model, data.soft);
     if (data.soft.still) {
-      this.summary = el('p', { id: 'soft-told' });
+      this.summary = el('p', { id: 'soft-summary' });
       body.append(this.summary);
       return;
     }
@@ -37,7 +37,7 @@ class SoftPanel {
     });
     this.on = el('input', { type: 'checkbox', id: 'softly', onchange: () => this.moved() });
     this.on.checked = !model.exact;
-    this.summary = el('p', { id: 'soft-told' });
+    this.summary = el('p', { id: 'soft-summary' });
     this.found = el('p', { id: 'breaks' });
     this.chart = svg('svg', {
       viewBox: '0 0 600 118',
@@ -68,13 +68,13 @@ class SoftPanel {
     return Math.log(sharpness / this.low) / Math.log(this.high / this.low);
   }
 
-  sharp(place) {
+  sharpnessAt(place) {
     return this.low * (this.high / this.low) ** place;
   }
 
   get value() {
     if (this.settings.still) return 1;
-    return this.soft && (this.on.checked || !this.model.exact) ? this.sharp(Number(this.slider.value) / 1000) : null;
+    return this.soft && (this.on.checked || !this.model.exact) ? this.sharpnessAt(Number(this.slider.value) / 1000) : null;
   }
 
   moved() {
@@ -87,7 +87,7 @@ class SoftPanel {
     let k = GRID;
     const step = () => {
       const began = performance.now();
-      while (k >= 0 && performance.now() - began < 8) this.wrong[k] = this.broken(this.sharp(k-- / GRID)).length;
+      while (k >= 0 && performance.now() - began < 8) this.wrong[k] = this.broken(this.sharpnessAt(k-- / GRID)).length;
       this.draw();
       if (k >= 0) setTimeout(step, 0);
     };
@@ -96,11 +96,11 @@ class SoftPanel {
 
   /** The positions at which soft attention gives another output. @param {number} sharpness @returns {number[]} */
   broken(sharpness) {
-    return this.wrongly(this.soft.pass(sharpness));
+    return this.wrongDecisions(this.soft.pass(sharpness));
   }
 
-  wrongly({ decisions }) {
-    const { said: emitted, heard: constrained } = this.data.context;
+  wrongDecisions({ decisions }) {
+    const { outputs: emitted, constrained } = this.data.context;
     return constrained.filter(
       (p) => p < this.model.count && emitted[p] !== '' && this.model.outputs[decisions[p]] !== emitted[p],
     );
@@ -108,7 +108,7 @@ class SoftPanel {
 
   /** The largest sharpness on the grid at which a decision breaks. */
   get breaks() {
-    for (let k = GRID; k >= 0; k--) if (this.wrong[k]) return this.sharp(k / GRID);
+    for (let k = GRID; k >= 0; k--) if (this.wrong[k]) return this.sharpnessAt(k / GRID);
     return null;
   }
 
@@ -139,7 +139,7 @@ class SoftPanel {
       svg(
         'text',
         { x: x(place), y: 104, 'text-anchor': place === 0 ? 'start' : place === 1 ? 'end' : 'middle' },
-        floating(this.sharp(place)),
+        floating(this.sharpnessAt(place)),
       ),
     );
     this.chart.replaceChildren(
@@ -188,8 +188,8 @@ class SoftPanel {
 
   /** Hard attention with a layer norm that has a square root. @param {State} state */
   floats(state) {
-    const pass = this.soft.moment(1, state),
-      broken = this.wrongly(pass);
+    const pass = this.soft.activations(1, state),
+      broken = this.wrongDecisions(pass);
     this.summary.replaceChildren(
       'Attention is hard, with the keys that the engine chose; the layer norm of several numbers is computed in floating point: ',
       broken.length
@@ -210,8 +210,8 @@ class SoftPanel {
       this.summary.textContent = 'Hard attention: all weight on the keys of maximal score.';
       return null;
     }
-    const pass = this.soft.moment(sharpness, state),
-      broken = this.wrongly(pass);
+    const pass = this.soft.activations(sharpness, state),
+      broken = this.wrongDecisions(pass);
     const unit = this.settings.own
       ? `scale ${floating(sharpness)} times that of the model`
       : this.settings.sharpness
@@ -223,7 +223,7 @@ class SoftPanel {
         ? el(
             'span',
             { class: 'problem' },
-            `${many(broken.length, 'decision')} of ${this.data.context.heard.length} break${broken.length === 1 ? 's' : ''}, the first at position ${broken[0] + this.model.first}.`,
+            `${many(broken.length, 'decision')} of ${this.data.context.constrained.length} break${broken.length === 1 ? 's' : ''}, the first at position ${broken[0] + this.model.first}.`,
           )
         : el('span', { class: 'good' }, 'every decision is right.'),
     );

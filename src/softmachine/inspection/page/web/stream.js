@@ -1,6 +1,6 @@
 // Panel of the residual stream at a position: a row per coordinate, a column per sublayer.
 
-const MOST_ROWS = 160;
+const MAX_ROWS = 160;
 
 class StreamPanel {
   constructor(model) {
@@ -24,17 +24,17 @@ class StreamPanel {
   stageName(s) {
     if (!s) return 'the embedding';
     const layer = this.model.layers[(s - 1) >> 1];
-    return `layer ${layer.number}, ${s % 2 ? 'attention' : 'feed-forward'}${layer.turns > 1 ? `, iteration ${layer.turn + 1}` : ''}`;
+    return `layer ${layer.number}, ${s % 2 ? 'attention' : 'feed-forward'}${layer.iterations > 1 ? `, iteration ${layer.iteration + 1}` : ''}`;
   }
 
   /** The stages that change the stream; of a loop, those of one iteration. @param {State} state */
   stages(state) {
-    const turns = new Map();
+    const iterations = new Map();
     const now = this.model.layers[state.layer];
-    if (now) turns.set(now.block, now.turn);
+    if (now) iterations.set(now.block, now.iteration);
     const found = [0];
     this.model.layers.forEach((layer, l) => {
-      if (layer.turn !== (turns.get(layer.block) ?? layer.turns - 1)) return;
+      if (layer.iteration !== (iterations.get(layer.block) ?? layer.iterations - 1)) return;
       if (layer.attended.size) found.push(2 * l + 1);
       if (layer.forwarded.size) found.push(2 * l + 2);
     });
@@ -52,7 +52,7 @@ class StreamPanel {
     for (let c = 0; c < model.width; c++) {
       const values = stages.map((s) => value(s, c));
       if (!this.zeros.checked && values.every(zero)) continue;
-      if (rows.length < MOST_ROWS) rows.push([c, values]);
+      if (rows.length < MAX_ROWS) rows.push([c, values]);
       else left++;
     }
     this.layout(stages, rows.length);
@@ -68,7 +68,7 @@ class StreamPanel {
       label.replaceChildren(named(model.coordinates[c], 34));
     }
     const mark =
-      meant(model.coordinates[c], shows) || meant(model.families[c], shows)
+      isShown(model.coordinates[c], shows) || isShown(model.families[c], shows)
         ? 'shows'
         : head?.output[c]?.length
           ? 'written'

@@ -5,7 +5,7 @@ const ARCS = 92,
   BARS = 46,
   LABEL = 16,
   MAP = 18,
-  MOST_ARCS = 240;
+  MAX_ARCS = 240;
 
 class Strip {
   /** @param {Model} model @param {(position: number) => void} go */
@@ -17,7 +17,7 @@ class Strip {
     this.slider = byId('slider');
     this.left = 0;
     /** @type {any} */
-    this.view = { position: 0, keys: [], contest: null, shares: null };
+    this.view = { position: 0, keys: [], ranking: null, shares: null };
     this.texts = model.vocabulary.map((token) => shown(token, 14));
     const longest = this.texts.reduce((most, text) => Math.max(most, [...text].length), 1);
     this.cell = Math.max(26, Math.min(104, 12 + 7.3 * longest));
@@ -184,7 +184,7 @@ class Strip {
       ? view.shares.weights.map((weight, k) => [view.shares.low + k, weight]).filter(([, weight]) => weight > 0.004)
       : [...this.chosen()].map((key) => [key, 1]);
     const alpha = view.shares ? 1 : Math.max(0.25, Math.min(1, 6 / keys.length));
-    const step = Math.max(1, Math.ceil(keys.length / MOST_ARCS)),
+    const step = Math.max(1, Math.ceil(keys.length / MAX_ARCS)),
       here = center(view.position);
     ink.strokeStyle = colors.warm;
     keys
@@ -227,7 +227,7 @@ class Strip {
   }
 
   drawScores(ink, from, to) {
-    const { contest, shares } = this.view,
+    const { ranking, shares } = this.view,
       top = ARCS + TOKEN + 3,
       high = BARS - 6,
       chosen = this.chosen();
@@ -242,17 +242,17 @@ class Strip {
         bar(p, shares.weights[p - shares.low], shares.weights[p - shares.low] > 0.5);
       return;
     }
-    if (!contest || contest.high <= contest.low) return;
+    if (!ranking || ranking.high <= ranking.low) return;
     let least = Infinity,
       most = -Infinity;
-    for (let p = Math.max(from, contest.low); p < Math.min(to, contest.high); p++) {
-      least = Math.min(least, contest.scores[p - contest.low]);
-      most = Math.max(most, contest.scores[p - contest.low]);
+    for (let p = Math.max(from, ranking.low); p < Math.min(to, ranking.high); p++) {
+      least = Math.min(least, ranking.scores[p - ranking.low]);
+      most = Math.max(most, ranking.scores[p - ranking.low]);
     }
-    for (let p = Math.max(from, contest.low); p < Math.min(to, contest.high); p++) {
+    for (let p = Math.max(from, ranking.low); p < Math.min(to, ranking.high); p++) {
       bar(
         p,
-        most > least ? 0.08 + (0.92 * (contest.scores[p - contest.low] - least)) / (most - least) : 0.6,
+        most > least ? 0.08 + (0.92 * (ranking.scores[p - ranking.low] - least)) / (most - least) : 0.6,
         chosen.has(p),
       );
     }

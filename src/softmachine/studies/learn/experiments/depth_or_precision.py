@@ -3,12 +3,13 @@
 "The Expressive Power of Low Precision Softmax Transformers with (Summarized) Chain-of-Thought" (Brösamle and Eckstein)
 predicts: depth. The number of layers of its construction is proportional to the logarithm of the length, and few bits
 suffice; with summaries, the relevant length is that of a segment. The authors train on searches of Sudoku puzzles. Here
-the data are traces of a Turing machine, in the tokens of the same construction (``ternary`` and ``ternary-summary``):
-head positions are periodically written in binary, and the symbol of a cell has to be retrieved. The machine converts
-Gray code to binary, from left to right, with two steps per cell: traces are about six times as long as words, there are
-many words of every length, and a small decoder learns it in a minute. (There are only about a thousand palindromes, or
-words to sort, with traces of this length: they are memorised first.) Test words are held out and in distribution. The
-result for each depth and precision is the longest length at which 90 % of traces are exact.
+the data are traces of a Turing machine, in the tokens of the same construction (``turing-ternary`` and
+``turing-ternary-summary``): head positions are periodically written in binary, and the symbol of a cell has to be
+retrieved. The machine converts Gray code to binary, from left to right, with two steps per cell: traces are about six
+times as long as words, there are many words of every length, and a small decoder learns it in a minute. (There are only
+about a thousand palindromes, or words to sort, with traces of this length: they are memorised first.) Test words are
+held out and in distribution. The result for each depth and precision is the longest length at which 90 % of traces are
+exact.
 """
 
 from __future__ import annotations
@@ -23,8 +24,9 @@ from softmachine.studies.learn.runs import Record
 from softmachine.studies.learn.settings import Schedule, Setting
 from softmachine.studies.learn.tables import aligned, settings_of, share
 from softmachine.studies.learn.tasks import grid, task_for
+from softmachine.support.stored_names import present_theorem
 from softmachine.theorems import theorem_for
-from softmachine.theorems.ternary.cost import PLAIN, SUMMARY
+from softmachine.theorems.ternary.cost import PLAIN_COST, SUMMARY_COST
 from softmachine.theorems.ternary.tokens import TernaryCodec
 
 ABOUT = "Does depth or precision limit the length of a chain of thought? (Brösamle and Eckstein 2026)"
@@ -47,7 +49,7 @@ table:
     [0, 1]: {write: 1, R: odd}
   done:
 """
-KINDS = {"ternary": "chain of thought", "ternary-summary": "summarised"}
+KINDS = {"turing-ternary": "chain of thought", "turing-ternary-summary": "summarised"}
 ENOUGH = 0.9
 FEW = 20
 """Minimum number of held-out traces per length; lengths with fewer are merged, so no single trace decides."""
@@ -80,7 +82,7 @@ class Scale:
 
 SCALES = {
     "small": Scale(
-        {"ternary": (14, 128), "ternary-summary": (10, 64)},
+        {"turing-ternary": (14, 128), "turing-ternary-summary": (10, 64)},
         4_000,
         (2, 4, 6),
         ("float32", "bits:4"),
@@ -168,7 +170,11 @@ def report(records: Sequence[Record]) -> list[str]:
     """Format for every depth and precision the longest length at which 90 % of traces are exact."""
     lines: list[str] = []
     for theorem, kind in KINDS.items():
-        own = [each for each, one in zip(records, settings_of(records), strict=True) if one.task.theorem == theorem]
+        own = [
+            each
+            for each, one in zip(records, settings_of(records), strict=True)
+            if present_theorem(one.task.theorem) == theorem
+        ]
         if not own:
             continue
         task = settings_of(own)[0].task
@@ -230,7 +236,7 @@ def _formula(theorem: str, context: int) -> str:
     source = machine()
     codec = theorem_for(source, theorem).codec_for(source, context)
     assert isinstance(codec, TernaryCodec)
-    cost = SUMMARY if codec.summarises else PLAIN
+    cost = SUMMARY_COST if codec.summarises else PLAIN_COST
     layers, softmax = cost.of("layers", codec), cost.of("layers with softmax", codec)
     return (
         f"{layers} layers for contexts up to 2^{codec.bits} tokens, {softmax} with softmax in low precision; "
