@@ -16,6 +16,7 @@ from typing import Any, NoReturn
 
 from softmachine.support import files
 from softmachine.support.errors import Place, SourceError, UsageError
+from softmachine.support.stored_names import MANIFEST_KEYS
 
 MARK = files.MARK
 WEIGHTS = "model.safetensors"
@@ -36,8 +37,6 @@ _EXPORTED = (
 
 Facts = dict[str, Any]
 """The content of a manifest: a JSON object."""
-FORMER_KEYS = {"construction": "theorem", "length": "context"}
-"""Keys of manifests that earlier versions wrote, and the present ones; used only for reading."""
 
 
 def is_saved(folder: Path) -> bool:
@@ -48,7 +47,7 @@ def is_saved(folder: Path) -> bool:
 
 def present(facts: Facts) -> Facts:
     """The facts of a manifest under the present keys; digests are those of the facts as they were written."""
-    return {FORMER_KEYS.get(key, key): value for key, value in facts.items()}
+    return {MANIFEST_KEYS.get(key, key): value for key, value in facts.items()}
 
 
 def seal(folder: Path, facts: Mapping[str, object]) -> None:

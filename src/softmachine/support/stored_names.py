@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+MANIFEST_KEYS = {"construction": "theorem", "length": "context"}
+"""Former keys of the manifests of saved and exported folders, and the present ones."""
 THEOREMS = {
     "chapter-8": "turing-average-hard",
     "chapter-8-summary": "turing-average-hard-summary",
