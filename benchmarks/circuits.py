@@ -19,7 +19,7 @@ from rich.table import Table
 
 import softmachine as sm
 from softmachine.compiler.model import Model
-from softmachine.engines.numerics.fixed_point import least_bits
+from softmachine.engines.numerics.fixed_point_array import least_bits
 from softmachine.languages.circuit import Circuit, evaluate
 
 

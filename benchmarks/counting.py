@@ -17,7 +17,7 @@ from rich.table import Table
 
 from softmachine.languages import counter, crasp
 from softmachine.languages.crasp.from_counter import counter_program
-from softmachine.languages.crasp.from_turing import turing_program
+from softmachine.languages.crasp.from_turing_relative import turing_program
 from softmachine.languages.turing import TuringMachine
 from softmachine.theorems.read_source import read_source
 

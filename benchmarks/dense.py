@@ -18,11 +18,11 @@ from rich.table import Table
 
 import softmachine as sm
 from softmachine.compiler.model import Model
-from softmachine.engines.dense import decode as decoding
+from softmachine.engines.dense import decoding
+from softmachine.engines.dense.decoding import decode_segments
 from softmachine.engines.dense.engine import DenseEngine
-from softmachine.engines.dense.segments import decode_segments
-from softmachine.engines.numerics import nearest
-from softmachine.engines.numerics.floating import Float
+from softmachine.engines.numerics import float_softmax
+from softmachine.engines.numerics.float import Float
 from softmachine.languages import zoo
 from softmachine.languages.turing import TuringMachine, execute
 from softmachine.support.errors import ConstructionError
@@ -100,7 +100,7 @@ def soft_table() -> Table:
         model = softened(name)
         soft_decoding(model, word, 50)  # fills caches
         now, tokens = soft_decoding(model, word, steps)
-        with patch.object(nearest, "MANY_KEYS", 1 << 60):
+        with patch.object(float_softmax, "MANY_KEYS", 1 << 60):
             bounded, as_expected = soft_decoding(model, word, steps)
             with patch.object(Float, "checks_many", False):
                 alone, one_by_one = soft_decoding(model, word, steps)

@@ -24,7 +24,7 @@ from rich.table import Table
 
 import softmachine as sm
 from softmachine.compiler.model import Model
-from softmachine.engines.dense import attention, everywhere, memory
+from softmachine.engines.dense import attention, incremental_attention, kv_cache
 from softmachine.languages.circuit import Circuit, evaluate, multiplier
 from softmachine.languages.graph import Graph
 
@@ -33,7 +33,7 @@ NEVER = 1 << 60
 
 def answers(model: Model, word: str, first: int) -> tuple[float, Sequence[str]]:
     """Return the seconds of a run and its output, with deduplication of rows from this number of positions on."""
-    attention.MANY = memory.FEWEST_ROWS = first
+    attention.MANY = kv_cache.FEWEST_ROWS = first
     began = time.process_time()
     tokens = sm.run(model, word, yes=True).tokens
     return time.process_time() - began, tokens
@@ -56,7 +56,7 @@ def multiplied(bits: int) -> tuple[Circuit, Model, str]:
     """Return a multiplier, its model, and a random input on which the model is checked."""
     source, chooser = multiplier(bits), random.Random(bits)
     model, word = sm.compile(source, "circuit-and-or-not"), "".join(chooser.choices("01", k=source.width))
-    attention.MANY = memory.FEWEST_ROWS = 128
+    attention.MANY = kv_cache.FEWEST_ROWS = 128
     if sm.run(model, word, yes=True).output != evaluate(source, word):
         raise SystemExit(f"the product of {word} is wrong")
     return source, model, word
@@ -75,7 +75,7 @@ def gates() -> Table:
     for bits in (14, 30):
         source, model, word = multiplied(bits)
         quick, outputs = answers(model, word, 128)
-        with patch.multiple(everywhere, MOST_NEAR=0, QUERIES=48):
+        with patch.multiple(incremental_attention, MOST_NEAR=0, QUERIES=48):
             plain, expected = answers(model, word, 128)
         if tuple(outputs) != tuple(expected):
             raise SystemExit(f"{source}: the answers differ")

@@ -25,9 +25,8 @@ from rich.table import Table
 
 import softmachine as sm
 from softmachine.compiler.model import Model
-from softmachine.engines.dense.decode import decode
+from softmachine.engines.dense.decoding import decode, decode_segments
 from softmachine.engines.dense.engine import DenseEngine
-from softmachine.engines.dense.segments import decode_segments
 from softmachine.theorems.codec import DecoderCodec, SegmentedCodec
 
 CASES = (

@@ -34,7 +34,7 @@ from rich.table import Table
 
 import softmachine as sm
 from softmachine.compiler.model import Model
-from softmachine.engines.dense.decode import decode
+from softmachine.engines.dense.decoding import decode
 from softmachine.engines.dense.engine import DenseEngine
 from softmachine.engines.fast import FastEngine
 from softmachine.engines.fast.segments import SegmentedPass

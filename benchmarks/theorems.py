@@ -23,16 +23,16 @@ from rich.table import Table
 
 import softmachine as sm
 from softmachine.compiler.model import Model
-from softmachine.engines.dense.decode import continuation
+from softmachine.engines.dense.decoding import continuation
 from softmachine.engines.dense.engine import DenseEngine
 from softmachine.engines.numerics import Arithmetic
 from softmachine.engines.numerics.base import Array, Floats
-from softmachine.engines.numerics.rounded import Format, Rounded
+from softmachine.engines.numerics.low_precision import Format, Rounded
 from softmachine.languages.source import Source
 from softmachine.languages.turing import TuringMachine
 from softmachine.support.errors import SoftmachineError
 from softmachine.theorems.codec import DecoderCodec, Prompt, SegmentedCodec
-from softmachine.theorems.ternary.tokens import TernaryCodec
+from softmachine.theorems.turing.ternary.codec import TernaryCodec
 
 NAMES = {
     "turing-average-hard": "average-hard",

@@ -10,7 +10,7 @@ import pytest
 
 import softmachine as sm
 from softmachine import api
-from softmachine.studies.sweeps.check import Wanted
+from softmachine.studies.sweeps import Wanted
 from softmachine.support.errors import ConstructionError, InputError, SourceError, UsageError
 
 

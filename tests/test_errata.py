@@ -19,7 +19,7 @@ import softmachine as sm
 from softmachine.compiler.rewrites.fixed_point_softmax import least_attention_bits, least_scale
 from softmachine.engines.dense.engine import DenseEngine
 from softmachine.engines.numerics import Tensor, arithmetic
-from softmachine.engines.numerics.fixed_point import FixedPoint
+from softmachine.engines.numerics.fixed_point_array import FixedPoint
 from softmachine.support.errors import AmbiguousTokenError
 
 HERE = Path(__file__).parent

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from softmachine.support import estimates
+from softmachine.support import resources
 from softmachine.support.errors import EffortError
-from softmachine.support.estimates import Estimate, Foresight, allow, consent, duration, foreseen, size
+from softmachine.support.resources import Estimate, Foresight, allow, consent, duration, foreseen, size
 
 HOURS = Estimate("counting", seconds=3 * 3600)
 
@@ -32,7 +32,7 @@ def test_more_than_ten_minutes_are_refused_and_the_message_says_how_to_get_them(
 
 
 def test_more_than_half_of_the_free_memory_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(estimates, "free_memory", lambda: 20 * 10**9)
+    monkeypatch.setattr(resources, "free_memory", lambda: 20 * 10**9)
     allow(Estimate("sorting", memory=9e9))
     with pytest.raises(EffortError, match=r"^sorting would take about 12 GB of memory, of which 20 GB is free"):
         allow(Estimate("sorting", memory=12e9))
@@ -41,7 +41,7 @@ def test_more_than_half_of_the_free_memory_is_refused(monkeypatch: pytest.Monkey
 
 
 def test_where_nobody_knows_how_much_is_free_only_time_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(estimates, "free_memory", lambda: None)
+    monkeypatch.setattr(resources, "free_memory", lambda: None)
     allow(Estimate("sorting", memory=1e15))
     with pytest.raises(EffortError):
         allow(Estimate("sorting", seconds=10_000, memory=1e15))
@@ -82,7 +82,7 @@ def test_sizes_are_in_units_that_people_know(count: float, words: str) -> None:
 
 
 def test_items_are_handed_out_until_it_is_known_that_they_take_too_long(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(estimates, "SOON", 0.0)
+    monkeypatch.setattr(resources, "SOON", 0.0)
     items = foreseen(range(10**9), 1e15, "counting")
     assert next(items) == 0
     with pytest.raises(EffortError, match="counting would take about"):
@@ -91,7 +91,7 @@ def test_items_are_handed_out_until_it_is_known_that_they_take_too_long(monkeypa
 
 
 def test_later_items_may_take_longer(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(estimates, "SOON", 0.0)
-    monkeypatch.setattr(estimates, "WORTH_SAYING", 0.0)
+    monkeypatch.setattr(resources, "SOON", 0.0)
+    monkeypatch.setattr(resources, "WORTH_SAYING", 0.0)
     with pytest.raises(EffortError, match="counting would take about 3 hours"):
         Foresight(101, "counting", later=lambda: 108.0).judge(1)

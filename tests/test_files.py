@@ -654,20 +654,20 @@ SYSTEM = {
 ALLOWED = Counter(
     {
         # Libraries that write themselves: into a scratch folder of files.py, as is tested below.
-        ("exports/checkpoint.py", "save_pretrained"): 3,
+        ("exports/hf_checkpoint.py", "save_pretrained"): 3,
         ("exports/gguf.py", "GGUFWriter"): 1,
         ("exports/gguf.py", "write_header_to_file"): 1,
         ("exports/gguf.py", "write_kv_data_to_file"): 1,
         ("exports/gguf.py", "write_tensors_to_file"): 1,
-        ("studies/datasets/writing.py", "ParquetWriter"): 1,
-        ("studies/datasets/writing.py", "write_table"): 1,
+        ("studies/datasets/writers.py", "ParquetWriter"): 1,
+        ("studies/datasets/writers.py", "write_table"): 1,
         ("support/figures.py", "savefig"): 1,
         # numba has a cache of its own: each file is written in one piece, and a damaged one is compiled anew.
-        ("engines/fast/store.py", "cache=True"): 1,
+        ("engines/fast/code_cache.py", "cache=True"): 1,
         ("support/jit.py", "cache=True"): 1,
         # Standard streams that are closed go to the null device.
-        ("cli/failures.py", "open"): 1,
-        ("cli/failures.py", "os.open"): 1,
+        ("cli/errors.py", "open"): 1,
+        ("cli/errors.py", "os.open"): 1,
     }
 )
 

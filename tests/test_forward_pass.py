@@ -19,7 +19,7 @@ from safetensors.numpy import load_file, save_file
 
 import softmachine as sm
 from softmachine.engines.dense.engine import DenseEngine
-from softmachine.engines.numerics.fixed import Fixed
+from softmachine.engines.numerics.fixed_point import Fixed
 from tests import forward_pass
 from tests.digests.cases import LEFT_OUT, REFUSED, Case
 from tests.digests.record import recorded

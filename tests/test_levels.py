@@ -13,7 +13,7 @@ import pytest
 
 import softmachine as sm
 from softmachine.compiler.model import Model
-from softmachine.exports.lower import lower
+from softmachine.exports.lowering import lower
 from softmachine.ir import evaluate
 from softmachine.languages.source import Source
 from softmachine.support.errors import ConstructionError, UsageError

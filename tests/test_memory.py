@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from softmachine.support import memory
-from softmachine.support.memory import free_memory
+from softmachine.support import resources
+from softmachine.support.resources import free_memory
 
 
 def test_some_memory_is_free_and_not_more_than_the_machine_has() -> None:
@@ -46,16 +46,16 @@ def test_a_container_leaves_what_its_limit_leaves(
         (tmp_path / name).write_text(text + "\n")
     place = next(file for file in tmp_path.rglob("memory.*") if file.read_text() == "5000000\n").parent
     (place / "memory.stat").write_text("anon 7\ninactive_file 300\ntotal_inactive_file 300\n")
-    lines = memory._lines
-    monkeypatch.setattr(memory, "_CGROUPS", tmp_path)
+    lines = resources._lines
+    monkeypatch.setattr(resources, "_CGROUPS", tmp_path)
     monkeypatch.setattr(
-        memory, "_lines", lambda file: [membership] if file == Path("/proc/self/cgroup") else lines(file)
+        resources, "_lines", lambda file: [membership] if file == Path("/proc/self/cgroup") else lines(file)
     )
     assert free_memory() == 3_000_300
 
 
 def test_where_the_system_says_little_what_it_says_counts(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(memory, "_lines", lambda _: [])
+    monkeypatch.setattr(resources, "_lines", lambda _: [])
     found = free_memory()
     assert found is not None
     assert found > 0
@@ -64,7 +64,7 @@ def test_where_the_system_says_little_what_it_says_counts(monkeypatch: pytest.Mo
 def test_a_limit_on_addresses_counts() -> None:
     pytest.importorskip("resource")
     code = (
-        "import resource; from softmachine.support.memory import free_memory\n"
+        "import resource; from softmachine.support.resources import free_memory\n"
         "resource.setrlimit(resource.RLIMIT_AS, (1 << 30, 1 << 30)); print(free_memory())"
     )
     found = int(subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout)

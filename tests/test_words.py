@@ -7,8 +7,8 @@ import math
 import pytest
 
 import softmachine as sm
+from softmachine.engines.check import Sweep
 from softmachine.engines.inputs import FEW, count_words
-from softmachine.engines.sweep import Sweep
 from softmachine.support.errors import UsageError
 
 

@@ -10,7 +10,7 @@ from softmachine.certify.certificate import with_softmax
 from softmachine.compiler import compile_program
 from softmachine.compiler.model import Model
 from softmachine.inspection.svg import Picture
-from softmachine.inspection.svg.svg import Drawing
+from softmachine.inspection.svg.canvas import Drawing
 from softmachine.ir import Program
 
 CERTIFIED_LENGTH, CHECKED_LENGTH = 200, 4

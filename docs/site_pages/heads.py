@@ -7,7 +7,7 @@ from fractions import Fraction
 from math import exp
 
 import softmachine as sm
-from softmachine.transformer.sight import Enclosure, Number
+from softmachine.transformer.head_view import Enclosure, Number
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from site_pages import breaking, tapes, theorems
 from site_pages.colours import AMBER, GREY, INK, PALE, PAPER, TEAL, shade
 from site_pages.heads import HeadScores, compute_scores
 from softmachine.inspection.svg import Picture
-from softmachine.inspection.svg.svg import Drawing
+from softmachine.inspection.svg.canvas import Drawing
 
 WORD = "abba"
 HEADS = ("mean of moves", "recover head position", "last write")

@@ -5,9 +5,9 @@ from __future__ import annotations
 import softmachine as sm
 from site_pages.colours import AMBER, GREY, shade
 from softmachine.inspection.svg import Picture
-from softmachine.inspection.svg.svg import Drawing
+from softmachine.inspection.svg.canvas import Drawing
 from softmachine.languages.turing import Configuration
-from softmachine.theorems.shared.turing_tokens import TuringOutcome
+from softmachine.theorems.shared.turing_codec import TuringOutcome
 
 MACHINE = "busy-beaver-4"
 CELL = 6

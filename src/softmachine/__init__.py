@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from softmachine.api import (
         certificate,
         check,
-        compile,  # noqa: A004
+        compile,
         dataset,
         export,
         gallery,
@@ -32,10 +32,10 @@ if TYPE_CHECKING:
     )
     from softmachine.compiler.model import Model
     from softmachine.engines.result import Run
-    from softmachine.languages.rasp.python.foreign import from_tracr
+    from softmachine.languages.rasp.python.from_tracr import from_tracr
     from softmachine.languages.turing import Rule, Tape, TuringMachine
+    from softmachine.support import __version__
     from softmachine.support.errors import SoftmachineError
-    from softmachine.support.version import __version__
     from softmachine.theorems.theorem import Theorem
     from softmachine.transformer.weights import Transformer
 
@@ -76,8 +76,8 @@ _HOMES = {
     "Model": "softmachine.compiler.model",
     "Theorem": "softmachine.theorems.theorem",
     "Transformer": "softmachine.transformer.weights",
-    "__version__": "softmachine.support.version",
-    "from_tracr": "softmachine.languages.rasp.python.foreign",
+    "__version__": "softmachine.support",
+    "from_tracr": "softmachine.languages.rasp.python.from_tracr",
 }
 """Modules of the public names that are not defined in ``softmachine.api``."""
 

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, overload
 from softmachine.compiler import compile_program
 from softmachine.compiler.model import Model
 from softmachine.languages.source import Extensible, Source, input_of, with_letters_of, with_two_letters
-from softmachine.support.arguments import validated
+from softmachine.support.argument_validation import validated
 from softmachine.support.errors import OutgrownError, Remedy, SoftmachineError, UsageError
-from softmachine.support.estimates import consent
 from softmachine.support.progress import Tell, nobody
+from softmachine.support.resources import consent
 from softmachine.support.text import did_you_mean
 from softmachine.theorems import Theorem, theorem_for
 from softmachine.theorems.codec import DecoderCodec
@@ -26,11 +26,11 @@ if TYPE_CHECKING:
     from softmachine.engines.check import Report
     from softmachine.engines.numerics import Arithmetic
     from softmachine.engines.result import Run
-    from softmachine.exports.writing import Exported
+    from softmachine.exports.writer import Exported
     from softmachine.inspection import Inspection
     from softmachine.inspection.svg import Picture
     from softmachine.studies.datasets import Dataset
-    from softmachine.studies.sweeps.check import Wanted
+    from softmachine.studies.sweeps import Wanted
 
 
 ATTENTIONS = ("hard", "soft")
@@ -344,7 +344,7 @@ def check(
     Returns:
         The report: inputs and tokens checked, and all disagreements.
     """
-    from softmachine.studies.sweeps.check import Checking, Wanted
+    from softmachine.studies.sweeps import Checking, Wanted
     from softmachine.support.parallel import crew_of
 
     item = load_for_many_words(model, format, alphabet) if source is None else load(model, format, alphabet=alphabet)

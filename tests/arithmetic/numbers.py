@@ -8,13 +8,13 @@ from fractions import Fraction
 
 import numpy as np
 
-from softmachine.engines.numerics import Arithmetic, Tensor, operator
+from softmachine.engines.numerics import Arithmetic, Tensor, float_affine
 from softmachine.engines.numerics.base import Array
 
 Exact = Array
 """An object array of fractions."""
 Draw = Callable[[random.Random], Fraction]
-SLACK = Fraction(operator.SLACK)
+SLACK = Fraction(float_affine.SLACK)
 
 
 def hard_number(chooser: random.Random, largest_exponent: int = 100) -> Fraction:

@@ -16,11 +16,11 @@ import softmachine as sm
 from softmachine.cli import main
 from softmachine.engines.dense.engine import DenseEngine
 from softmachine.engines.numerics import Tensor, UndecidedError, arithmetic
-from softmachine.engines.numerics.ball import Ball
 from softmachine.engines.numerics.exact import Exact
+from softmachine.engines.numerics.interval import Ball
 from softmachine.support.errors import AmbiguousTokenError, PrecisionError, UsageError
-from softmachine.theorems.shared.special_tokens import START
-from softmachine.theorems.temporal.heads import Variant, Vision
+from softmachine.theorems.logic.temporal.heads import Variant, Vision
+from softmachine.theorems.shared.recogniser_codec import START
 from softmachine.transformer.attention import Choice
 from tests.arithmetic import numbers as hard
 from tests.arithmetic.numbers import exact_array, hard_number

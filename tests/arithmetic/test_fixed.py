@@ -13,9 +13,8 @@ from hypothesis import strategies as st
 
 from softmachine.engines.numerics import arithmetic
 from softmachine.engines.numerics.base import Array, Tensor, UndecidedError
-from softmachine.engines.numerics.fixed import Fixed
-from softmachine.engines.numerics.fixed_point import FixedPoint, least_bits
-from softmachine.engines.numerics.grid import Grid
+from softmachine.engines.numerics.fixed_point import Fixed
+from softmachine.engines.numerics.fixed_point_array import FixedPoint, Grid, least_bits
 from softmachine.support.errors import UsageError
 from softmachine.transformer.attention import Choice
 from tests.arithmetic.fixed_reference import Reference

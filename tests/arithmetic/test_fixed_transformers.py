@@ -10,7 +10,7 @@ import pytest
 
 from softmachine import api
 from softmachine.engines.dense.engine import DenseEngine
-from softmachine.engines.numerics.fixed import Fixed
+from softmachine.engines.numerics.fixed_point import Fixed
 from softmachine.support.errors import AmbiguousTokenError, PrecisionError
 from softmachine.transformer.attention import AVERAGE_HARD, LEFTMOST_HARD, Mask, softmax
 from softmachine.transformer.features import INVERSE, NEXT

@@ -13,8 +13,8 @@ from flint import arb, ctx, fmpq
 
 from softmachine.engines.numerics import Arithmetic, Tensor, UndecidedError
 from softmachine.engines.numerics.exact import Exact
-from softmachine.engines.numerics.floating import Float
-from softmachine.engines.numerics.operator import power_dividing
+from softmachine.engines.numerics.float import Float
+from softmachine.engines.numerics.float_affine import power_dividing
 from softmachine.support.errors import ConstructionError, PrecisionError
 from softmachine.transformer.attention import Choice
 from tests.arithmetic import numbers as hard

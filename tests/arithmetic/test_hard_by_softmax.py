@@ -17,8 +17,8 @@ import pytest
 from softmachine import api
 from softmachine.engines.dense.engine import DenseEngine
 from softmachine.engines.numerics.base import Tensor
-from softmachine.engines.numerics.fixed import Fixed
-from softmachine.engines.numerics.grid import Grid
+from softmachine.engines.numerics.fixed_point import Fixed
+from softmachine.engines.numerics.fixed_point_array import Grid
 from softmachine.testing import words as all_words
 from softmachine.transformer.attention import AVERAGE_HARD, softmax
 from softmachine.transformer.weights import Block, Layer, Transformer

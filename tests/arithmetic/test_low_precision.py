@@ -10,8 +10,8 @@ import pytest
 
 import softmachine as sm
 from softmachine.engines.numerics import arithmetic
-from softmachine.engines.numerics.integers import Int8
-from softmachine.engines.numerics.rounded import FORMATS, Rounded
+from softmachine.engines.numerics.int8 import Int8
+from softmachine.engines.numerics.low_precision import FORMATS, Rounded
 from softmachine.support.errors import PrecisionError, UsageError
 from softmachine.transformer.attention import Choice
 

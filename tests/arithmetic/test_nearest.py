@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from softmachine.engines.numerics import Tensor, arithmetic
-from softmachine.engines.numerics.operator import SLACK
+from softmachine.engines.numerics.float_affine import SLACK
 
 KEYS, QUERIES = 150, 3
 

@@ -11,7 +11,7 @@ import softmachine as sm
 from softmachine.engines.check import check_words
 from softmachine.engines.numerics import UndecidedError, arithmetic
 from softmachine.engines.numerics.base import Tensor
-from softmachine.engines.numerics.plain import PlainFloat
+from softmachine.engines.numerics.float_unchecked import PlainFloat
 from softmachine.support.errors import UsageError
 from softmachine.testing import words as all_words
 

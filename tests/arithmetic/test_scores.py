@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from softmachine.engines.numerics.base import Array, Tensor
-from softmachine.engines.numerics.scores import FloatScores
+from softmachine.engines.numerics.float_scores import FloatScores
 
 DIGITS, LEAST = 53, float(np.finfo(np.float64).smallest_normal)
 INTEGERS = st.integers(-5, 5).map(float) | st.sampled_from([2.0**30, -(2.0**26) - 1])

@@ -9,7 +9,7 @@ import pytest
 from flint import arb
 
 from softmachine.engines.numerics import arithmetic
-from softmachine.engines.numerics.objects import Objects
+from softmachine.engines.numerics.python_objects import Objects
 from softmachine.support.errors import ConstructionError
 
 VISIBLE = np.array([[True, False, False], [True, True, True], [False, False, False]])

@@ -13,8 +13,8 @@ import softmachine as sm
 from softmachine.engines.check import check_words
 from softmachine.engines.dense import engine as dense
 from softmachine.engines.dense.engine import DenseEngine, Together
-from softmachine.engines.numerics.operator import SLACK
-from softmachine.engines.numerics.together import Rows, TogetherFloat
+from softmachine.engines.numerics.float_affine import SLACK
+from softmachine.engines.numerics.float_batched import Rows, TogetherFloat
 from softmachine.support.errors import SoftmachineError
 from softmachine.transformer.attention import softmax
 from softmachine.transformer.features import NEXT

@@ -13,16 +13,16 @@ import pytest
 
 import softmachine as sm
 from softmachine.certify import Certificate, certify
-from softmachine.certify.budget import budget
 from softmachine.certify.certificate import with_softmax
-from softmachine.certify.measure import measure
+from softmachine.certify.empirical import measure
+from softmachine.certify.softmax_error import budget
 from softmachine.compiler import compile_program
 from softmachine.compiler.model import Model
 from softmachine.engines.check import check_words
 from softmachine.engines.dense.engine import DenseEngine
 from softmachine.ir import Program, Signal, attend, constant, loop, named, recogniser
-from softmachine.ir.kinds import BIT
 from softmachine.ir.primitives import token
+from softmachine.ir.ranges import BIT
 from softmachine.languages import zoo
 from softmachine.languages.source import Source
 from softmachine.languages.temporal import Formula, Specification, core, fragment, parse_formula, truth
@@ -30,9 +30,9 @@ from softmachine.support.errors import ConstructionError, OutgrownError, UsageEr
 from softmachine.testing import load_as
 from softmachine.testing.temporal import random_formula
 from softmachine.theorems import Theorem, theorem_for, theorems_for
-from softmachine.theorems.shared.special_tokens import START
-from softmachine.theorems.temporal.heads import Variant, Vision
-from softmachine.theorems.temporal.theorem import signals
+from softmachine.theorems.logic.temporal.heads import Variant, Vision
+from softmachine.theorems.logic.temporal.theorem import signals
+from softmachine.theorems.shared.recogniser_codec import START
 from softmachine.transformer.attention import Choice, Weighting, softmax
 from softmachine.transformer.features import INVERSE, Distance
 from softmachine.transformer.weights import Block, Layer
@@ -208,7 +208,7 @@ def test_answers_go_wrong_later_than_bounds_give_out() -> None:
 
 
 def test_a_plot_is_drawn_and_nothing_is_overwritten(tmp_path: Path) -> None:
-    from softmachine.certify.plot import draw
+    from softmachine.certify.empirical import draw
 
     @cache
     def prove(length: int, sharpness: int | None) -> Certificate:

@@ -9,11 +9,11 @@ import pytest
 import softmachine as sm
 from softmachine.api import certificate
 from softmachine.certify import certificate as certificates
-from softmachine.certify import measure as measuring
-from softmachine.certify.budget import least_gap
-from softmachine.support import estimates
+from softmachine.certify import empirical as measuring
+from softmachine.certify.softmax_error import least_gap
+from softmachine.support import resources
 from softmachine.support.errors import EffortError
-from softmachine.support.estimates import Estimate
+from softmachine.support.resources import Estimate
 from softmachine.transformer.features import HALF_INVERSE, I_SQUARED, INVERSE, LENGTH, NEXT, REST, Monomial
 
 
@@ -63,7 +63,7 @@ def test_where_no_gap_depends_on_the_position_any_length_is_fine() -> None:
 
 @pytest.mark.usefixtures("looked_up")
 def test_a_refused_certificate_is_made_with_yes(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(estimates, "MOST_SECONDS", 0.0)
+    monkeypatch.setattr(resources, "MOST_SECONDS", 0.0)
     monkeypatch.setattr(certificates, "MANY", 0)
     with pytest.raises(EffortError):
         certificate("Q_a since Q_b", length=100)

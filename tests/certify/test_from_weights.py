@@ -13,11 +13,9 @@ import pytest
 
 import softmachine as sm
 from softmachine.certify import certify_weights, soften_weights
+from softmachine.certify.denominators import Gaps, flat, step_after_errors
+from softmachine.certify.exhaustive import all_sequences, inputs_of, observe
 from softmachine.certify.from_weights import largest_entry
-from softmachine.certify.grids import Gaps
-from softmachine.certify.heads import flat, step_after_errors
-from softmachine.certify.inputs import inputs_of
-from softmachine.certify.observed import all_sequences, observe
 from softmachine.compiler.model import Model
 from softmachine.engines.dense.engine import DenseEngine
 from softmachine.support.errors import ConstructionError, SourceError, UsageError

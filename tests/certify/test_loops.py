@@ -8,10 +8,10 @@ from fractions import Fraction
 import pytest
 
 import softmachine as sm
-from softmachine.certify.budget import budget
+from softmachine.certify.softmax_error import budget
 from softmachine.ir import Program, Signal, attend, constant, loop, named, position, recogniser
-from softmachine.ir.kinds import BIT
 from softmachine.ir.primitives import token
+from softmachine.ir.ranges import BIT
 from softmachine.languages.circuit import parity, threshold
 from softmachine.testing.circuit import random_circuit
 from softmachine.transformer.attention import Mask

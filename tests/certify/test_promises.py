@@ -17,21 +17,20 @@ from softmachine.certify import certify, promises
 from softmachine.certify.promises import check_promises
 from softmachine.compiler.model import Model
 from softmachine.exports.manifest import MARK
-from softmachine.exports.recipe import Recipe
-from softmachine.inspection.page.soft import soft
+from softmachine.inspection.page.model_json import soft
 from softmachine.ir import Program, attend, position, recogniser, stack, token
-from softmachine.ir.evaluate import evaluate
 from softmachine.ir.gadgets import rounded
-from softmachine.ir.kinds import BIT, integer
+from softmachine.ir.interpreter import evaluate
 from softmachine.ir.primitives import named, relu
+from softmachine.ir.ranges import BIT, integer
 from softmachine.languages.predicate import FormalLanguage
+from softmachine.studies.sweeps import Recipe
 from softmachine.support.errors import BrokenPromiseError, ConstructionError, OutgrownError, SourceError
 from softmachine.theorems import Theorem
 from softmachine.theorems.codec import Prompt
-from softmachine.theorems.shared.recogniser import RecogniserCodec
-from softmachine.transformer.digest import digest
+from softmachine.theorems.shared.recogniser_codec import RecogniserCodec
 from softmachine.transformer.features import I
-from softmachine.transformer.weights import AffineMap, Matrix, Transformer
+from softmachine.transformer.weights import AffineMap, Matrix, Transformer, digest
 from tests.models import model_of, rewrite
 from tests.shell import in_a_shell
 

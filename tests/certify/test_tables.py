@@ -77,7 +77,7 @@ def test_certify_writes_what_is_asked_for_and_says_where(cli: Cli, tmp_path: Pat
 def test_curves_that_coincide_are_told_apart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from matplotlib.figure import Figure
 
-    from softmachine.certify.plot import draw
+    from softmachine.certify.empirical import draw
 
     drawn: list[Figure] = []
     save = Figure.savefig

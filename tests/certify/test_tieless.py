@@ -10,19 +10,19 @@ import pytest
 
 import softmachine as sm
 from softmachine.certify import certify
-from softmachine.certify.tieless import tieless
+from softmachine.certify.tie_breaking import tieless
 from softmachine.compiler import compile_program
 from softmachine.engines.dense.engine import DenseEngine
 from softmachine.ir import Program, Signal, attend, constant, evaluate, loop, position, recogniser, stack, token
 from softmachine.ir.gadgets import rounded
-from softmachine.ir.kinds import BIT
 from softmachine.ir.primitives import Attention
+from softmachine.ir.ranges import BIT
 from softmachine.ir.signal import inputs_first
 from softmachine.languages.temporal import Specification, core, fragment, truth
 from softmachine.support.errors import ConstructionError
 from softmachine.testing.temporal import ALL, COMPARISON, COUNT_PREDICATE, COUNTS, random_formula
-from softmachine.theorems.shared.special_tokens import START
-from softmachine.theorems.unique_hard.theorem import signals
+from softmachine.theorems.logic.temporal_unique_hard import signals
+from softmachine.theorems.shared.recogniser_codec import START
 from softmachine.transformer.attention import LEFTMOST_HARD, RIGHTMOST_HARD, Choice, Mask, Weighting
 from softmachine.transformer.features import INVERSE, LENGTH, NEXT, Feature, Last
 

@@ -12,13 +12,12 @@ from itertools import product
 import pytest
 
 from softmachine.certify import Certificate, certify
-from softmachine.certify.budget import TIES, budget
 from softmachine.certify.certificate import with_softmax
-from softmachine.certify.ties import sharpness_for_ties, uneven
+from softmachine.certify.softmax_error import TIES, budget, sharpness_for_ties, uneven
 from softmachine.compiler import compile_program
 from softmachine.engines.dense.engine import DenseEngine
 from softmachine.ir import Program, Signal, attend, constant, loop, stack, token
-from softmachine.ir.kinds import real
+from softmachine.ir.ranges import real
 from softmachine.support.errors import ConstructionError
 from softmachine.transformer.attention import Mask
 from softmachine.transformer.features import Feature

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import softmachine as sm
-from softmachine.support.arguments import MAX_INTEGER
+from softmachine.support.argument_validation import MAX_INTEGER
 from softmachine.transformer.attention import LEFTMOST_HARD
 from tests.certify.test_from_weights import picking
 from tests.cli.conftest import Cli

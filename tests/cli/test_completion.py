@@ -12,7 +12,7 @@ import pytest
 
 from softmachine.cli.app import COMMANDS
 from softmachine.cli.completion import candidates
-from softmachine.cli.names import theorem_names, zoo_names
+from softmachine.cli.options import theorem_names, zoo_names
 from softmachine.languages import zoo
 from softmachine.theorems import all_theorems
 

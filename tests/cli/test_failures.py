@@ -12,10 +12,10 @@ import pytest
 
 from softmachine import api
 from softmachine import api as compiling
-from softmachine.engines.dense import effort
+from softmachine.engines.dense import cost_estimate
 from softmachine.engines.dense.engine import Pass
 from softmachine.languages import zoo
-from softmachine.support import estimates
+from softmachine.support import resources
 from tests.cli.conftest import Cli
 
 HEADER = "blank: _\nstart state: a\n"
@@ -286,8 +286,8 @@ def test_a_saved_model_whose_loop_does_not_end_is_refused(cli: Cli, tmp_path: Pa
 
 
 def test_yes_goes_on(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(estimates, "MOST_SECONDS", 0.0)
-    monkeypatch.setattr(effort, "SHORT", 0.0)
+    monkeypatch.setattr(resources, "MOST_SECONDS", 0.0)
+    monkeypatch.setattr(cost_estimate, "SHORT", 0.0)
     refused = cli("run", "palindrome", "abba", "--json")
     assert refused.status == 2
     assert refused.json["error"]["kind"] == "EffortError"

@@ -125,5 +125,5 @@ def test_run_prints_the_table_below_the_verdict_and_as_json(cli: Cli) -> None:
 
 
 def test_a_long_run_has_a_table_of_its_first_positions(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("softmachine.cli.looking.MAX_ROWS", 3)
+    monkeypatch.setattr("softmachine.cli.run_views.MAX_ROWS", 3)
     assert cli("run", "palindrome", "ab", "--table", "--quiet").out.splitlines()[-1] == "… 5 more positions"

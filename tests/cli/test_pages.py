@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 import softmachine as sm
-from softmachine.cli.pages import command_of
+from softmachine.cli.run_views import command_of
 from softmachine.support.errors import UsageError
 from tests.cli.conftest import Cli
 

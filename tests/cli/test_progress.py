@@ -9,12 +9,11 @@ from pathlib import Path
 import pytest
 
 from softmachine import api
-from softmachine.certify.measure import measure
-from softmachine.cli import progress
-from softmachine.cli.output import Output
-from softmachine.cli.progress import bar, counted, working
+from softmachine.certify.empirical import measure
+from softmachine.cli import output
+from softmachine.cli.output import Output, bar, counted, working
+from softmachine.exports.export import export_set
 from softmachine.exports.formats import StockFormat
-from softmachine.exports.sets import export_set
 from softmachine.studies.circuits import to_circuit
 from softmachine.support.progress import told
 from tests.cli.test_process import _on_a_terminal
@@ -31,7 +30,7 @@ def _terminal(monkeypatch: pytest.MonkeyPatch) -> _Terminal:
     """Standard error, as a terminal on which everything is shown at once; pytest takes it back after a fixture."""
     shown = _Terminal()
     monkeypatch.setattr("sys.stderr", shown)
-    monkeypatch.setattr(progress, "PATIENCE", 0.0)
+    monkeypatch.setattr(output, "PATIENCE", 0.0)
     monkeypatch.setenv("TERM", "xterm-256color")
     return shown
 
@@ -64,12 +63,12 @@ def test_items_are_announced_by_their_numbers() -> None:
 def test_an_export_tells_of_its_phases(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     said: list[str] = []
     monkeypatch.setattr(StockFormat, "require_libraries", lambda _: None)
-    monkeypatch.setattr("softmachine.exports.checkpoint.require_libraries", lambda: None)
+    monkeypatch.setattr("softmachine.exports.hf_checkpoint.require_libraries", lambda: None)
 
     def stop(*_: object, **__: object) -> None:
         raise InterruptedError
 
-    monkeypatch.setattr("softmachine.exports.checkpoint.new_checkpoint", stop)
+    monkeypatch.setattr("softmachine.exports.hf_checkpoint.new_checkpoint", stop)
     with pytest.raises(Exception, match="cannot write"):
         api.export("parity", tmp_path / "model", context=32, tell=said.append)
     assert said == [

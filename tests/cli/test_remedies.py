@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 import softmachine
-from softmachine.cli.failures import followed
+from softmachine.cli.errors import followed
 from softmachine.support.errors import Remedy
 from tests.cli.conftest import Cli
 
@@ -70,22 +70,22 @@ BEYOND = {
     "exports/folder.py": "a folder that is there: tests/exports/test_folders.py",
     "support/files.py": "a file that is there: tests/test_files.py",
     "certify/promises.py": "weights that were edited: tests/certify/test_promises.py",
-    "exports/recipe.py": "a cluster that makes other weights: tests/sweeps/test_check.py",
+    "studies/sweeps.py": "a cluster that makes other weights: tests/sweeps/test_check.py",
     "engines/numerics/base.py": "layer norm of several numbers, which no theorem has: tests/signals/test_norm.py",
     "engines/numerics/exact.py": "likewise",
-    "support/estimates.py": "what is refused takes more than ten minutes",
+    "support/resources.py": "what is refused takes more than ten minutes",
     "engines/fast/engine.py": "numbers of more than 62 bits, which no zoo entry has",
-    "engines/fast/indexes/dense.py": "likewise",
-    "engines/fast/indexes/storages.py": "likewise",
-    "engines/fast/saved_run.py": "damaged files: tests/engines/fast/test_saved_run.py",
+    "engines/fast/indexes/linear_scan.py": "likewise",
+    "engines/fast/indexes/arrays.py": "likewise",
+    "engines/fast/checkpoint.py": "damaged files: tests/engines/fast/test_saved_run.py",
     "engines/dense/engine.py": "logits that float64 does not tell apart, which no zoo entry has",
     "studies/learn/data.py": "training needs torch: tests/learn",
     "engines/dense/run.py": "in Python only: the command refuses before",
-    "engines/numerics/floating.py": "numbers beyond 10^308",
-    "engines/numerics/rounded.py": "numbers beyond the range of a format",
-    "engines/numerics/integers.py": "three ways in which int8 is too small; one is tried",
+    "engines/numerics/float.py": "numbers beyond 10^308",
+    "engines/numerics/low_precision.py": "numbers beyond the range of a format",
+    "engines/numerics/int8.py": "three ways in which int8 is too small; one is tried",
     "inspection/inspection.py": "softmax that 128 bits do not decide, which no zoo entry has",
-    "exports/sets.py": "exports take long, and torch",
+    "exports/export.py": "exports take long, and torch",
     "cli/export.py": "likewise",
     "engines/fast/run.py": "models that the fast engine declines: tests/engines/fast",
 }

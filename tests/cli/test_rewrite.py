@@ -8,7 +8,7 @@ from fractions import Fraction
 import pytest
 
 from softmachine.cli.rewrite import FORMS
-from softmachine.studies.measure.rewriting import Form, Rewriting
+from softmachine.studies.measure.rewrite_cost import Form, Rewriting
 from softmachine.transformer.weights import Transformer
 from tests.cli.conftest import Cli
 

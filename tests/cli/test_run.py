@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from softmachine.engines.dense import run as dense_run
-from softmachine.engines.dense.decode import decode
-from softmachine.engines.fast import store
+from softmachine.engines.dense.decoding import decode
+from softmachine.engines.fast import code_cache
 from softmachine.languages import zoo
 from softmachine.languages.formats import formats
 from softmachine.theorems.codec import Prompt
@@ -231,7 +231,7 @@ def test_a_checkpoint_overwrites_nothing_else(cli: Cli, tmp_path: Path, monkeypa
 @pytest.fixture
 def halted(cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A run of busy beaver 4 that halted after 107 steps."""
-    monkeypatch.setattr("softmachine.engines.fast.engine.compiled", store.uncompiled)
+    monkeypatch.setattr("softmachine.engines.fast.engine.compiled", code_cache.uncompiled)
     file = tmp_path / "run"
     assert cli("run", "busy-beaver-4", "--checkpoint", file).status == 0
     return file
@@ -266,7 +266,7 @@ def test_the_trace_of_a_resumed_run_goes_on_where_it_was(cli: Cli, halted: Path)
 def test_an_audit_that_takes_too_long_is_refused_after_the_run_is_told(
     cli: Cli, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("softmachine.support.estimates.MOST_SECONDS", 0.1)
+    monkeypatch.setattr("softmachine.support.resources.MOST_SECONDS", 0.1)
     called = cli("run", "busy-beaver-4", "--quiet", "--audit", "1000000")
     assert (called.status, "halt  '10111111111111'" in called.out) == (2, True)
     assert "recomputing 109 steps would take about" in called.err

@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 
 from softmachine.cli.zoo import LANGUAGES
-from softmachine.exports.dialogue import dialogue_of
 from softmachine.exports.gpt2 import gpt2
-from softmachine.exports.lower import lower
-from softmachine.exports.manual import Manual
-from softmachine.exports.verify import Verification
-from softmachine.exports.writing import Exported, Filled, describe
+from softmachine.exports.lowering import lower
+from softmachine.exports.model_card import Manual
+from softmachine.exports.prompt_format import dialogue_of
+from softmachine.exports.verification import Verification
+from softmachine.exports.writer import Exported, Filled, describe
 from softmachine.languages import formats, zoo
 from tests.cli.conftest import Cli
 from tests.exports.helpers import checkpoint_model

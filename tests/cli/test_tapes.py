@@ -7,11 +7,11 @@ import re
 
 import pytest
 
-from softmachine.cli.tapes import TapeView
+from softmachine.cli.tape_view import TapeView
 from softmachine.languages.turing import Configuration, Tape, TuringMachine, execute
 from softmachine.testing import random_word
 from softmachine.testing.turing import random_turing_machine
-from softmachine.theorems.chapter_8.tokens import TuringCodec
+from softmachine.theorems.turing.average_hard.codec import TuringCodec
 
 
 def _seen(text: str) -> list[str]:

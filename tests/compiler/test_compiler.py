@@ -28,8 +28,8 @@ from softmachine.ir import (
     step,
 )
 from softmachine.ir.gadgets import all_of, any_of, exists, latest
-from softmachine.ir.kinds import integer
 from softmachine.ir.primitives import Attention, Named, Unit, token
+from softmachine.ir.ranges import integer
 from softmachine.ir.signal import Affine, Atom
 from softmachine.support.errors import ConstructionError
 from softmachine.testing import assert_computes_signals
@@ -284,7 +284,7 @@ from pathlib import Path
 from safetensors.numpy import save as to_bytes
 from softmachine import api
 from softmachine.compiler import compile_program
-from softmachine.exports.native_data import to_data
+from softmachine.exports.native_tensors import to_data
 from tests.sources.signal_programs import random_program
 folder = Path(sys.argv[1])
 for name in ("palindrome", "increment"):

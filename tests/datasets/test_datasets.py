@@ -16,8 +16,8 @@ from typing import Any
 import pytest
 
 import softmachine as sm
-from softmachine.languages.deciding import decider
 from softmachine.studies.datasets import Row
+from softmachine.studies.measure.slices import decider
 from softmachine.support.errors import ConstructionError, UsageError
 from tests.cases import CASES, Case, summarise
 
@@ -268,7 +268,7 @@ def test_the_same_seed_gives_the_same_bytes_in_two_processes(tmp_path: Path, end
 
 
 def test_parquet_without_pyarrow_is_refused_by_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("softmachine.studies.datasets.writing.find_spec", lambda _: None)
+    monkeypatch.setattr("softmachine.studies.datasets.writers.find_spec", lambda _: None)
     with pytest.raises(UsageError, match="Parquet needs pyarrow") as found:
         sm.dataset("palindrome", up_to=2).save(tmp_path / "rows.parquet")
     assert "softmachine[parquet]" in str(found.value)

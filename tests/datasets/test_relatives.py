@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 
 import softmachine as sm
 from softmachine.engines.inputs import Word
-from softmachine.engines.inputs.neighbours import neighbours, relative
-from softmachine.engines.inputs.pools import FEW, Pool, Pools
+from softmachine.engines.inputs.sampling import FEW, Pool, Pools, neighbours, relative
 from softmachine.testing import words as all_words
 
 CODEC = sm.compile("palindrome").codec

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from softmachine.transformer.features import Bit, Distance, Monomial
-from softmachine.transformer.wired_features import InBlocks, Shifted, Table
+from softmachine.transformer.table_features import InBlocks, Shifted, Table
 from tests.digests.cases import LEFT_OUT, REFUSED, RENAMED, Case, cases
 from tests.digests.digest import name_digest, number_digest
 from tests.digests.record import Line, recorded, updated

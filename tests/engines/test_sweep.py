@@ -7,9 +7,8 @@ import time
 import pytest
 
 import softmachine as sm
-from softmachine.engines.check import check_words
-from softmachine.engines.sweep import Sweep
-from softmachine.support import estimates
+from softmachine.engines.check import Sweep, check_words
+from softmachine.support import resources
 from softmachine.support.errors import EffortError
 
 
@@ -32,8 +31,8 @@ def test_a_sweep_that_takes_years_is_refused_at_once(wanted: dict[str, int], sai
 
 
 def test_a_refused_sweep_is_made_with_yes(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(estimates, "MOST_SECONDS", 1e-5)
-    monkeypatch.setattr(estimates, "SOON", 0.0)
+    monkeypatch.setattr(resources, "MOST_SECONDS", 1e-5)
+    monkeypatch.setattr(resources, "SOON", 0.0)
     model = sm.compile("Q_a since Q_b")
     with pytest.raises(EffortError, match="checking 127 inputs"):
         sm.check(model, up_to=6)

@@ -144,8 +144,8 @@ def test_tokens_that_the_codec_does_not_know_are_refused() -> None:
 
 def test_the_page_is_labelled_and_claims_no_certificate(palindrome: Model, tmp_path: Path) -> None:
     from softmachine.inspection.inspection import Inspection
-    from softmachine.inspection.page.data import page_data
-    from softmachine.inspection.page.document import _making
+    from softmachine.inspection.page.html import _making
+    from softmachine.inspection.page.run_json import page_data
 
     run = sm.run(palindrome, "abba", checked=False)
     data = page_data(Inspection(run), None, _making(run))

@@ -15,7 +15,7 @@ from softmachine.languages.source import Source
 from softmachine.support.progress import nobody
 from softmachine.theorems import theorem_for, theorem_named
 from softmachine.theorems.codec import Codec
-from softmachine.theorems.shared.stream_tokens import StreamCodec
+from softmachine.theorems.shared.checkpoints import StreamCodec
 
 STRANGER = Path(__file__).with_name("stranger.py")
 

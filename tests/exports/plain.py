@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from softmachine.exports.lowered import Lowered
-from softmachine.exports.placed import Placed
+from softmachine.exports.lowered_model import Lowered
+from softmachine.exports.tensors import Placed
 
 
 def softmax(scores: Any, *, causal: bool = True) -> Any:

@@ -14,9 +14,9 @@ import pytest
 
 import softmachine as sm
 from softmachine.compiler.model import Model
-from softmachine.exports.dialogue import dialogue_of
-from softmachine.exports.lower import lower
-from softmachine.exports.manual import Manual, usage
+from softmachine.exports.lowering import lower
+from softmachine.exports.model_card import Manual, usage
+from softmachine.exports.prompt_format import dialogue_of
 from softmachine.languages.circuit import Circuit
 from softmachine.languages.source import Source
 from softmachine.languages.srasp import parse

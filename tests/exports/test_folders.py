@@ -453,7 +453,7 @@ def test_transformer_lens_shows_head_symbol_and_state_in_the_residual_stream(tmp
 @pytest.mark.slow
 @needs_torch
 def test_the_sets_for_interpretability_have_at_least_twelve_models_of_growing_size(tmp_path: Path) -> None:
-    from softmachine.exports.sets import export_set
+    from softmachine.exports.export import export_set
 
     for name, to in (("interp", "gpt2"), ("encoders", "bert")):
         written = export_set(name, tmp_path / name, to=to, dtype=None, force=False, export=sm.export)

@@ -11,12 +11,12 @@ import pytest
 
 import softmachine as sm
 from softmachine.exports import export as exporting
-from softmachine.exports.checkpoint import _require_tokenizer, _save_tokenizer
-from softmachine.exports.dialogue import dialogue_of
 from softmachine.exports.export import SAMPLED, _remedy, _sample, _words
 from softmachine.exports.formats import stock_format
 from softmachine.exports.gpt2 import gpt2
-from softmachine.exports.lower import lower
+from softmachine.exports.hf_checkpoint import _require_tokenizer, _save_tokenizer
+from softmachine.exports.lowering import lower
+from softmachine.exports.prompt_format import dialogue_of
 from softmachine.languages.source import Source
 from softmachine.languages.srasp import parse
 from softmachine.support.errors import UsageError

@@ -18,13 +18,12 @@ import pytest
 import softmachine as sm
 from softmachine.compiler.model import Model
 from softmachine.engines.dense.engine import DenseEngine, Pass
-from softmachine.engines.dense.grouping import DenseLayer
+from softmachine.engines.dense.layer import DenseLayer
 from softmachine.engines.numerics import Tensor
-from softmachine.exports.dialogue import dialogue_of
 from softmachine.exports.gpt2 import gpt2
-from softmachine.exports.inside import inside, sizes
-from softmachine.exports.lower import lower
-from softmachine.exports.patches import attention, streams, telling_patch
+from softmachine.exports.lowering import lower
+from softmachine.exports.model_card import attention, inside, sizes, streams, telling_patch
+from softmachine.exports.prompt_format import dialogue_of
 from tests.exports.helpers import checkpoint_model
 from tests.exports.plain import lowered_logits
 

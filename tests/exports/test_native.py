@@ -29,7 +29,7 @@ from softmachine.compiler import compile_program
 from softmachine.compiler.model import Model
 from softmachine.exports import manifest, native
 from softmachine.exports.manifest import MARK, WEIGHTS, digest, is_saved
-from softmachine.exports.native_data import to_data, transformer_from
+from softmachine.exports.native_tensors import to_data, transformer_from
 from softmachine.languages import zoo
 from softmachine.languages.turing import Rule, TuringMachine
 from softmachine.support.errors import SourceError, UsageError
@@ -37,8 +37,8 @@ from softmachine.theorems import theorem_for
 from softmachine.transformer.attention import AVERAGE_HARD, softmax
 from softmachine.transformer.features import INVERSE, Bit, Distance, Logarithm, N, Residue
 from softmachine.transformer.saved_features import FEATURES
+from softmachine.transformer.table_features import Shifted, Table
 from softmachine.transformer.weights import AffineMap, Block, Matrix, Transformer
-from softmachine.transformer.wired_features import Shifted, Table
 from tests.models import model_of, with_weights
 from tests.sources.signal_programs import random_program
 from tests.sources.transformers import HARD, RandomTransformer

@@ -12,7 +12,7 @@ from softmachine.engines.run import Running
 from softmachine.exports import native
 from softmachine.support import stored_names
 from softmachine.theorems import all_theorems, theorem_named
-from softmachine.transformer.digest import digest
+from softmachine.transformer.weights import digest
 from tests.cli.conftest import Cli, cli  # noqa: F401
 
 OLD = Path(__file__).parent / "old_names"

@@ -13,12 +13,12 @@ import pytest
 from softmachine.compiler import compile_program
 from softmachine.compiler.model import Model
 from softmachine.exports.bert import bert
-from softmachine.exports.dialogue import dialogue_of
 from softmachine.exports.gpt2 import gpt2, gpt2_default
 from softmachine.exports.llama import llama, mistral, qwen2
-from softmachine.exports.lower import lower
-from softmachine.exports.lowered import Lowered
-from softmachine.exports.placed import Placed
+from softmachine.exports.lowered_model import Lowered
+from softmachine.exports.lowering import lower
+from softmachine.exports.prompt_format import dialogue_of
+from softmachine.exports.tensors import Placed
 from softmachine.ir import attend, position, recogniser, step, token
 from softmachine.support.errors import ConstructionError, UsageError
 from softmachine.testing import words as all_words

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 import softmachine as sm
-from softmachine.exports import checkpoint, llama
+from softmachine.exports import hf_checkpoint, llama
 from softmachine.exports.llama import qwen2
 from softmachine.support.errors import UsageError
 from softmachine.testing import words as all_words
@@ -127,7 +127,7 @@ def test_every_short_input_is_right(name: str, alphabet: str, up_to: int, to: st
 def test_a_tokenizer_that_reads_otherwise_than_it_should_is_noticed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    careless = partial(checkpoint.fill, place=lambda *args: replace(qwen2(*args), tokenizer="AutoTokenizer"))
+    careless = partial(hf_checkpoint.fill, place=lambda *args: replace(qwen2(*args), tokenizer="AutoTokenizer"))
     monkeypatch.setattr(llama, "EXPORT_FORMAT", tuple(replace(form, fill=careless) for form in llama.EXPORT_FORMAT))
     with pytest.raises(UsageError, match="encodes '<bos> <run>' incorrectly"):
         sm.export("palindrome", tmp_path / "model", to="qwen2", context=24)

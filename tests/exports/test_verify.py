@@ -10,8 +10,8 @@ import pytest
 
 from softmachine import api
 from softmachine.exports import export as exporting
-from softmachine.exports import verify
-from softmachine.exports.dialogue import Dialogue, dialogue_of
+from softmachine.exports import verification
+from softmachine.exports.prompt_format import Dialogue, dialogue_of
 from softmachine.support.errors import PrecisionError
 from softmachine.support.parallel import Crew, hiring
 from tests.workers.crews import Eager, Threads
@@ -46,7 +46,7 @@ def test_several_verify_what_one_does(source: str, tmp_path: Path) -> None:
 
 def test_the_first_failure_is_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(exporting, "dialogue_of", lambda *given: wrong(dialogue_of(*given)))
-    monkeypatch.setattr(verify, "GENERATED", 0)
+    monkeypatch.setattr(verification, "GENERATED", 0)
     output = set()
     helping = Threads(1, losing=0.2)
     crews: tuple[Crew | None, ...] = (None, helping)

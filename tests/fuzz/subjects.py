@@ -27,7 +27,7 @@ from softmachine.testing.logspace import random_logspace_machine
 from softmachine.testing.temporal import ALL, COMPARISON, COUNT_PREDICATE, COUNTS, OF_LENGTH, PAST, random_specification
 from softmachine.testing.turing import random_automaton, random_reader, random_turing_machine
 from softmachine.theorems import all_theorems
-from softmachine.theorems.rasp.tokens import CausalRaspCodec, RaspCodec
+from softmachine.theorems.rasp.rasp.codec import CausalRaspCodec, RaspCodec
 from tests.fuzz import interpreters, rasp_interpreter
 from tests.fuzz.interpreters import Answer
 

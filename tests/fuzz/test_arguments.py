@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 import softmachine as sm
-from softmachine.support.arguments import MAX_INTEGER
+from softmachine.support.argument_validation import MAX_INTEGER
 from softmachine.support.errors import SoftmachineError, UsageError
 from tests.fuzz.calling import within
 

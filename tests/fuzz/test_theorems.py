@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from softmachine.engines.fast import store
+from softmachine.engines.fast import code_cache
 from softmachine.theorems import all_theorems
 from tests.fuzz.comparing import WrongError, agree, try_one
 from tests.fuzz.interpreters import Answer
@@ -34,7 +34,7 @@ QUICK = (
 @pytest.fixture(autouse=True)
 def uncompiled(monkeypatch: pytest.MonkeyPatch) -> None:
     """The code of the fast engine as plain Python: of short runs, compiling it would take nearly all the time."""
-    monkeypatch.setattr("softmachine.engines.fast.engine.compiled", store.uncompiled)
+    monkeypatch.setattr("softmachine.engines.fast.engine.compiled", code_cache.uncompiled)
 
 
 def test_every_theorem_is_tried_and_turing_machines_a_hundred_times() -> None:

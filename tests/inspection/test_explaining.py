@@ -12,12 +12,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import softmachine as sm
-from softmachine.inspection.explaining import WIDTH, explained, explanation
-from softmachine.inspection.sentences import sentence
+from softmachine.inspection.explanations import WIDTH, explained, explanation, sentence
 from softmachine.languages.turing import Action
 from softmachine.theorems import all_theorems, theorem_named
-from softmachine.theorems.shared.turing_tokens import Given
-from softmachine.transformer.sight import Enclosure, told, told_below, written, written_ends
+from softmachine.theorems.shared.turing_codec import Given
+from softmachine.transformer.head_view import Enclosure, told, told_below, written, written_ends
 from tests.cases import CASES, Case
 from tests.theorems.test_nondeterministic_logspace import TWO_ONES
 

@@ -12,13 +12,13 @@ import pytest
 import softmachine as sm
 from softmachine.engines.result import Run
 from softmachine.inspection import Inspection, inspection
-from softmachine.inspection.choices import members
-from softmachine.inspection.explaining import explained
-from softmachine.inspection.moment import Moment
-from softmachine.ir.evaluate import evaluate
+from softmachine.inspection.activations import Moment
+from softmachine.inspection.attention_patterns import members
+from softmachine.inspection.explanations import explained
+from softmachine.ir.interpreter import evaluate
 from softmachine.support.errors import EffortError, PartedError, PrecisionError, UsageError
 from softmachine.theorems.codec import SegmentedCodec
-from softmachine.transformer.sight import Enclosure, Number, least, most
+from softmachine.transformer.head_view import Enclosure, Number, least, most
 from tests.cases import CASES, Case
 from tests.inspection.reference import Expected, expected
 
@@ -259,8 +259,8 @@ def test_a_run_of_no_step_has_its_prompt() -> None:
 
 def test_what_would_take_too_long_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     run = sm.run("koenigsberg", "altstadt lomse")
-    monkeypatch.setattr("softmachine.support.estimates.MOST_SECONDS", 0.0)
-    monkeypatch.setattr("softmachine.engines.dense.effort.SHORT", 0.0)
+    monkeypatch.setattr("softmachine.support.resources.MOST_SECONDS", 0.0)
+    monkeypatch.setattr("softmachine.engines.dense.cost_estimate.SHORT", 0.0)
     with pytest.raises(EffortError, match="a pass over 80 tokens"):
         sm.inspect(run).at(0)
     assert sm.inspect(run, yes=True).at(0).position == 0

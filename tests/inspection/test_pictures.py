@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import softmachine as sm
-from softmachine.inspection.svg.columns import columns
-from softmachine.inspection.svg.svg import Drawing, Picture, width_of
+from softmachine.inspection.svg.canvas import Drawing, Picture, width_of
+from softmachine.inspection.svg.step import columns
 from softmachine.support.errors import UsageError
 from tests.cases import CASES, Case
 

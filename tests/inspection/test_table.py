@@ -8,13 +8,13 @@ from fractions import Fraction
 import pytest
 
 import softmachine as sm
-from softmachine.inspection.table import require_columns, rows
+from softmachine.inspection.trace_table import require_columns, rows
 from softmachine.languages.turing import Action, Configuration, TuringMachine
 from softmachine.support.errors import UsageError
 from softmachine.testing import load_as, random_word
 from softmachine.testing.turing import random_turing_machine
-from softmachine.transformer.column import Column
-from softmachine.transformer.sight import Enclosure
+from softmachine.transformer.head_view import Enclosure
+from softmachine.transformer.trace_column import Column
 from tests.models import model_of
 from tests.theorems.test_chapter_8 import EXAMPLE, TABLE
 

@@ -18,9 +18,9 @@ from softmachine.languages.turing import (
     Tape,
     TuringMachine,
     bbchallenge,
-    compiled,
     execute,
     interpreter,
+    jit_interpreter,
     traced,
 )
 from softmachine.support.jit import machine_code
@@ -49,7 +49,7 @@ def test_the_compiled_loop_does_what_the_plain_one_does(
     plain = execute(machine, word, max_steps=max_steps, trace=True)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(interpreter, "PLAIN_STEPS", plain_steps)
-        patch.setattr(compiled, "CHUNK", rng.choice([1, 7, 1 << 22]))
+        patch.setattr(jit_interpreter, "CHUNK", rng.choice([1, 7, 1 << 22]))
         handed_over = execute(machine, word, max_steps=max_steps)
     for field in ("verdict", "reason", "steps", "state", "tapes", "heads"):
         assert getattr(handed_over, field) == getattr(plain, field), field
@@ -73,7 +73,7 @@ def test_a_tape_grows_as_far_as_the_head_goes(move: str) -> None:
 
 
 def test_a_machine_with_too_large_a_table_is_left_to_the_plain_loop(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(compiled, "LARGEST_TABLE", 1)
+    monkeypatch.setattr(jit_interpreter, "LARGEST_TABLE", 1)
     result = execute(bbchallenge.parse(BUSY_BEAVER_5), "", max_steps=30_000)
     assert (result.steps, result.halted) == (30_000, False)
 

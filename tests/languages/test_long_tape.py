@@ -7,9 +7,9 @@ import random
 import numpy as np
 import pytest
 
-from softmachine.languages.turing import Configuration, Contents, compiled, execute, replay
+from softmachine.languages.turing import Configuration, Contents, execute, jit_interpreter, replay
 from softmachine.languages.turing.bbchallenge import parse
-from softmachine.languages.turing.long_tape import LongTape
+from softmachine.languages.turing.configuration import LongTape
 from softmachine.support.token_array import Coded
 
 SYMBOLS = ("_", "a", "b")
@@ -17,7 +17,7 @@ SYMBOLS = ("_", "a", "b")
 
 @pytest.mark.parametrize("seed", range(20))
 def test_a_long_tape_is_a_mapping_without_blanks(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("softmachine.languages.turing.long_tape.PIECE", 3)
+    monkeypatch.setattr("softmachine.languages.turing.configuration.PIECE", 3)
     chance = random.Random(seed)
     first, length = chance.randrange(-9, 9), chance.randrange(0, 20)
     tape = LongTape(np.zeros(length, dtype=np.uint8), first, SYMBOLS)
@@ -40,23 +40,23 @@ def test_a_long_tape_is_a_mapping_without_blanks(seed: int, monkeypatch: pytest.
 def test_runs_that_continue_from_a_long_tape_are_the_same(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
     machine = parse(text)
     right = execute(machine, "", max_steps=90_000)
-    monkeypatch.setattr(compiled, "LONG", 10)
+    monkeypatch.setattr(jit_interpreter, "LONG", 10)
     now = Configuration.initial(machine, "")
     for steps in (7, 20_000, 20_001, 60_000, 90_000):
-        compiled.advance(machine, now, steps)
+        jit_interpreter.advance(machine, now, steps)
     assert (now.state, now.steps, tuple(now.heads)) == (right.state, right.steps, right.heads)
     assert now.tapes == right.tapes
 
 
 def test_replaying_in_parts_leaves_what_replaying_one_by_one_leaves(monkeypatch: pytest.MonkeyPatch) -> None:
     machine = parse("1RB1LC_1RC1RB_1RD0LE_1LA1LD_1RZ0LA")
-    run = compiled.Running(machine, Configuration.initial(machine, ""))
+    run = jit_interpreter.Running(machine, Configuration.initial(machine, ""))
     record = run.record(50_000)
     plain = replay(machine, "", list(record))
-    monkeypatch.setattr(compiled, "LONG", 10)
+    monkeypatch.setattr(jit_interpreter, "LONG", 10)
     quick = Configuration.initial(machine, "")
     codes = record.codes
-    compiled.replay(machine, quick, record.names, (codes[k : k + 7_001] for k in range(0, len(codes), 7_001)))  # type: ignore[arg-type]
+    jit_interpreter.replay(machine, quick, record.names, (codes[k : k + 7_001] for k in range(0, len(codes), 7_001)))  # type: ignore[arg-type]
     assert isinstance(quick.cells[0], LongTape)
     assert (quick.state, quick.heads, quick.steps, quick.tapes) == (plain.state, plain.heads, plain.steps, plain.tapes)
 

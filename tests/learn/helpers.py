@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from functools import cache
 
-from softmachine.studies.learn.settings import Schedule, Setting, Shape, Task
-from softmachine.studies.learn.tasks import task_for
+from softmachine.studies.learn.config import Schedule, Setting, Shape, Task
+from softmachine.studies.learn.data import task_for
 from softmachine.theorems.read_source import read_source
 
 

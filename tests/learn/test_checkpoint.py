@@ -12,9 +12,9 @@ import pytest
 
 pytest.importorskip("torch", reason="torch is not installed: pip install 'softmachine[learn]'")
 
-from softmachine.studies.learn.checkpoint import require_stock, save_checkpoint, spelled
 from softmachine.studies.learn.data import corpus_of
-from softmachine.studies.learn.measures import exact
+from softmachine.studies.learn.hf_checkpoint import require_stock, save_checkpoint, spelled
+from softmachine.studies.learn.metrics import exact
 from softmachine.studies.learn.training import train
 from softmachine.support.errors import UsageError
 from tests.learn.helpers import parity, setting

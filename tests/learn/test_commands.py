@@ -12,9 +12,10 @@ import pytest
 pytest.importorskip("torch", reason="torch is not installed: pip install 'softmachine[learn]'")
 
 from softmachine.cli import main
-from softmachine.studies.learn import data, measures, sweep
+from softmachine.studies.learn import data, metrics
+from softmachine.studies.learn import runs as sweep
+from softmachine.studies.learn.config import Schedule
 from softmachine.studies.learn.experiments import EXPERIMENTS, SCALES, depth_or_precision, softmax_turing_complete
-from softmachine.studies.learn.settings import Schedule
 
 TINY = (
     *("--train", "12", "--test", "16", "--words", "200", "--steps", "40", "--batch", "16"),
@@ -164,7 +165,7 @@ def test_softmax_turing_complete_prints_ours_beside_theirs(
     monkeypatch.setitem(softmax_turing_complete.SCALES, "small", tiny)
     monkeypatch.setattr(softmax_turing_complete, "THEIRS", {"exponential-counter": (99.95, 99.96)})
     monkeypatch.setattr(data, "SOME", 4)
-    monkeypatch.setattr(measures, "DECODED", 1)  # the traces of binary words are long
+    monkeypatch.setattr(metrics, "DECODED", 1)  # the traces of binary words are long
     assert main(["experiments", "softmax-turing-complete"]) == 0
     output = capsys.readouterr().out
     assert "99.95" in output

@@ -10,7 +10,7 @@ import pytest
 pytest.importorskip("torch", reason="torch is not installed: pip install 'softmachine[learn]'")
 
 import softmachine as sm
-from softmachine.studies.learn.compiled import beside, compiled_exact, streams
+from softmachine.studies.learn.compiled_baseline import beside, compiled_exact, streams
 from softmachine.studies.learn.data import corpus_of
 from softmachine.studies.learn.probes import probe
 from softmachine.studies.learn.training import train

@@ -9,8 +9,7 @@ import pytest
 pytest.importorskip("torch", reason="torch is not installed: pip install 'softmachine[learn]'")
 
 import softmachine as sm
-from softmachine.studies.learn.data import PAD, Drawer, codec_of, corpus_of
-from softmachine.studies.learn.tasks import task_for
+from softmachine.studies.learn.data import PAD, Drawer, codec_of, corpus_of, task_for
 from softmachine.support.errors import ConstructionError, UsageError
 from softmachine.theorems.read_source import read_source
 from tests.learn.helpers import parity

@@ -7,7 +7,7 @@ import pytest
 torch = pytest.importorskip("torch", reason="torch is not installed: pip install 'softmachine[learn]'")
 
 from softmachine.studies.learn.data import Corpus, Example, corpus_of  # noqa: E402
-from softmachine.studies.learn.measures import decode, exact, measure  # noqa: E402
+from softmachine.studies.learn.metrics import decode, exact, measure  # noqa: E402
 from softmachine.studies.learn.model import Decoder  # noqa: E402
 from softmachine.studies.learn.training import train  # noqa: E402
 from tests.learn.helpers import parity, setting  # noqa: E402

@@ -8,10 +8,9 @@ import pytest
 
 torch = pytest.importorskip("torch", reason="torch is not installed: pip install 'softmachine[learn]'")
 
-from softmachine.languages.crasp.relation import beta  # noqa: E402
-from softmachine.studies.learn.model import Decoder, Memory  # noqa: E402
-from softmachine.studies.learn.positions import NAMES, parts_of, related, slopes, turned  # noqa: E402
-from softmachine.studies.learn.settings import Shape  # noqa: E402
+from softmachine.languages.crasp.relations import beta  # noqa: E402
+from softmachine.studies.learn.config import Shape  # noqa: E402
+from softmachine.studies.learn.model import NAMES, Decoder, Memory, parts_of, related, slopes, turned  # noqa: E402  # noqa: E402
 from softmachine.support.errors import UsageError  # noqa: E402
 
 ENCODINGS = [*NAMES, "none+log", "relative+log"]

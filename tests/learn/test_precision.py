@@ -13,7 +13,7 @@ torch = pytest.importorskip("torch", reason="torch is not installed: pip install
 from hypothesis import given  # noqa: E402
 from hypothesis import strategies as st  # noqa: E402
 
-from softmachine.studies.learn.precision import rounding, significant_bits  # noqa: E402
+from softmachine.studies.learn.model import rounding, significant_bits  # noqa: E402
 from softmachine.support.errors import UsageError  # noqa: E402
 
 NUMBERS = st.lists(

@@ -10,13 +10,17 @@ import pytest
 torch = pytest.importorskip("torch", reason="torch is not installed: pip install 'softmachine[learn]'")
 
 from softmachine.studies.learn import training  # noqa: E402
-from softmachine.studies.learn.effort import allow_training  # noqa: E402
-from softmachine.studies.learn.runs import Record, run, trained  # noqa: E402
-from softmachine.studies.learn.settings import Setting  # noqa: E402
-from softmachine.studies.learn.sweep import sweep  # noqa: E402
+from softmachine.studies.learn.config import Setting  # noqa: E402
+from softmachine.studies.learn.runs import (  # noqa: E402
+    Record,
+    allow_training,
+    run,
+    sweep,
+    trained,
+)
 from softmachine.support.errors import EffortError, SourceError  # noqa: E402
-from softmachine.support.estimates import consent  # noqa: E402
 from softmachine.support.parallel import Processes  # noqa: E402
+from softmachine.support.resources import consent  # noqa: E402
 from tests.learn.helpers import setting  # noqa: E402
 
 RUNS = [setting(steps=4, seed=seed) for seed in range(3)]

@@ -8,10 +8,9 @@ import pytest
 
 pytest.importorskip("torch", reason="torch is not installed: pip install 'softmachine[learn]'")
 
-from softmachine.studies.learn.pictures import curve
+from softmachine.studies.learn.config import Setting
+from softmachine.studies.learn.report import aligned, curve, ends, named, share, table
 from softmachine.studies.learn.runs import Record
-from softmachine.studies.learn.settings import Setting
-from softmachine.studies.learn.tables import aligned, ends, named, share, table
 from tests.learn.helpers import setting
 
 

@@ -10,10 +10,10 @@ import pytest
 torch = pytest.importorskip("torch", reason="torch is not installed: pip install 'softmachine[learn]'")
 
 from softmachine.studies.learn import training  # noqa: E402
+from softmachine.studies.learn.config import Schedule, Setting  # noqa: E402
 from softmachine.studies.learn.data import corpus_of  # noqa: E402
-from softmachine.studies.learn.measures import measure  # noqa: E402
+from softmachine.studies.learn.metrics import measure  # noqa: E402
 from softmachine.studies.learn.model import Decoder  # noqa: E402
-from softmachine.studies.learn.settings import Schedule, Setting  # noqa: E402
 from softmachine.studies.learn.training import Progress, longest, rate, train  # noqa: E402
 from softmachine.support.errors import SourceError  # noqa: E402
 from tests.learn.helpers import parity, setting  # noqa: E402

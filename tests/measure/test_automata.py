@@ -7,9 +7,9 @@ from itertools import product
 import pytest
 
 from softmachine.languages.crasp import Program, run
-from softmachine.studies.measure.automata import automaton
-from softmachine.studies.measure.fitting import fitted
-from softmachine.studies.measure.slices import slices
+from softmachine.studies.measure.crasp_automaton import automaton
+from softmachine.studies.measure.growth_laws import fitted
+from softmachine.studies.measure.myhill_nerode import slices
 from softmachine.support.errors import UsageError
 from softmachine.testing import load_as
 

@@ -7,10 +7,10 @@ from itertools import product
 import pytest
 
 import softmachine as sm
-from softmachine.languages.deciding import decider
 from softmachine.languages.source import Source
 from softmachine.languages.temporal import parse_formula, truth
-from softmachine.studies.measure.formulas import Told, _Search, pairs_of, told_apart
+from softmachine.studies.measure.formula_search import Told, _Search, pairs_of, told_apart
+from softmachine.studies.measure.slices import decider
 from softmachine.support.errors import UsageError
 
 

@@ -8,19 +8,19 @@ import pytest
 
 from softmachine.compiler import compile_program
 from softmachine.engines.dense.engine import DenseEngine
-from softmachine.engines.dense.weights import least_precision
+from softmachine.engines.dense.weight_names import least_precision
 from softmachine.ir import Signal, attend, constant, loop, named, position, recogniser, relu, stack
 from softmachine.ir.gadgets import all_of
-from softmachine.ir.kinds import BIT
 from softmachine.ir.primitives import token
-from softmachine.studies.measure.fitting import fitted
+from softmachine.ir.ranges import BIT
 from softmachine.studies.measure.growth import measure
+from softmachine.studies.measure.growth_laws import fitted
 from softmachine.support.errors import UsageError
 from softmachine.theorems.codec import Prompt
 from softmachine.transformer.attention import Mask
 from softmachine.transformer.features import Logarithm, ceil_log2
+from softmachine.transformer.table_features import Table
 from softmachine.transformer.weights import Transformer
-from softmachine.transformer.wired_features import Table
 
 PAD = "□"
 TOKENS = ("0", "1", PAD)

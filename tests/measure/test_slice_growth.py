@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
-from softmachine.studies.measure.fitting import Law, fit
+from softmachine.studies.measure.growth_laws import Law, fit
 
 
 def over(function: Callable[[int], float], last: int = 14) -> dict[int, float]:

@@ -6,9 +6,9 @@ from itertools import product
 import pytest
 
 from softmachine.languages import counter, crasp, srasp, temporal, turing
-from softmachine.languages.deciding import decider
-from softmachine.studies.measure.fitting import Law, fit
-from softmachine.studies.measure.slices import Slice, describe, slices, table
+from softmachine.studies.measure.growth_laws import Law, fit
+from softmachine.studies.measure.myhill_nerode import Slice, describe, slices, table
+from softmachine.studies.measure.slices import decider
 from softmachine.support.errors import UsageError
 from softmachine.theorems.read_source import read_source
 

@@ -9,7 +9,7 @@ import pytest
 import softmachine as sm
 from softmachine.compiler.model import Model
 from softmachine.engines.check import check_words
-from softmachine.studies.measure.volume import Volume, volumes
+from softmachine.studies.measure.growth import Volume, volumes
 from softmachine.support.errors import PrecisionError
 
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 
 from softmachine.compiler.model import Model
-from softmachine.exports.dialogue import Dialogue
 from softmachine.exports.formats import StockFormat
 from softmachine.exports.gpt2 import gpt2
-from softmachine.exports.lower import lower
-from softmachine.exports.manual import Manual
-from softmachine.exports.verify import Verification
-from softmachine.exports.writing import Filled
+from softmachine.exports.lowering import lower
+from softmachine.exports.model_card import Manual
+from softmachine.exports.prompt_format import Dialogue
+from softmachine.exports.verification import Verification
+from softmachine.exports.writer import Filled
 from softmachine.support.progress import Tell
 
 

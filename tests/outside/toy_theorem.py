@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from softmachine.ir import Program, position, recogniser
-from softmachine.ir.kinds import BIT
+from softmachine.ir.ranges import BIT
 from softmachine.languages.predicate import FormalLanguage
 from softmachine.theorems import Theorem
-from softmachine.theorems.shared.recogniser import RecogniserCodec
+from softmachine.theorems.shared.recogniser_codec import RecogniserCodec
 from softmachine.transformer.features import Feature
 
 EVEN = FormalLanguage("even-length", ("a", "b"), lambda word: len(word) % 2 == 0)

@@ -17,9 +17,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import softmachine as sm
+from softmachine.inspection.numbers import differences
+from softmachine.inspection.numbers import number_json as number
 from softmachine.inspection.page import EXHIBITS, html
-from softmachine.inspection.page.document import SCRIPTS
-from softmachine.inspection.page.numbers import differences, number
+from softmachine.inspection.page.html import SCRIPTS
 from softmachine.support.errors import UsageError
 from tests.page.runs import LANGUAGES, run_of
 

@@ -10,7 +10,7 @@ import pytest
 
 import softmachine as sm
 from softmachine.engines.result import Run
-from softmachine.inspection.moment import Moment
+from softmachine.inspection.activations import Moment
 from softmachine.languages.zoo import entries
 from tests.page.conftest import Open, Opened
 from tests.page.runs import LANGUAGES, OTHERS, run_of

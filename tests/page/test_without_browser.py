@@ -16,7 +16,7 @@ import pytest
 import softmachine as sm
 from softmachine.engines.result import Run
 from softmachine.inspection.inspection import Inspection
-from softmachine.inspection.page.data import page_data
+from softmachine.inspection.page.run_json import page_data
 from softmachine.support.errors import UsageError
 
 NODE = shutil.which("node")

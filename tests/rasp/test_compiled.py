@@ -14,7 +14,7 @@ from softmachine.support.errors import ConstructionError
 from tests.rasp.causal.test_library import CASES as CAUSAL
 from tests.rasp.test_programs import CASES
 
-pytest.importorskip("softmachine.theorems.rasp")
+pytest.importorskip("softmachine.theorems.rasp.rasp")
 
 WITHOUT = ("pair balance", "most frequent")
 """Programs without a construction: an output that is a difference of two means, and an order of negative numbers."""

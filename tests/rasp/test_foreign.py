@@ -12,7 +12,7 @@ import pytest
 import softmachine as sm
 from softmachine import rasp
 from softmachine.languages.rasp import run
-from softmachine.languages.rasp.python.foreign import KINDS, converted
+from softmachine.languages.rasp.python.from_tracr import KINDS, converted
 from softmachine.support.errors import ConstructionError, InvalidError, UsageError
 from tests.rasp import stand_ins as other
 from tests.rasp.test_random import Generator

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from softmachine import rasp
-from softmachine.languages.rasp import core
+from softmachine.languages.rasp import ir
 from softmachine.support.errors import ConstructionError, InputError, InvalidError, SoftmachineError, UsageError
 
 WORD = [3, 1, 2, 1, 0, 3]
@@ -143,9 +143,9 @@ def test_a_predicate_of_letters_is_a_list_of_pairs_and_one_of_numbers_a_comparis
     def kinds(selector: rasp.Selector) -> set[type]:
         return {type(step.node) for step in rasp.program(rasp.SelectorWidth(selector), "ab").definitions}
 
-    assert core.SelectPairs in kinds(rasp.Select(rasp.tokens, rasp.tokens, lambda k, q: k < q))
-    assert core.Select in kinds(rasp.Select(rasp.indices, rasp.indices, lambda k, q: k < q))
-    assert core.SelectAll in kinds(rasp.Select(rasp.tokens, rasp.tokens, lambda k, q: True))
+    assert ir.SelectPairs in kinds(rasp.Select(rasp.tokens, rasp.tokens, lambda k, q: k < q))
+    assert ir.Select in kinds(rasp.Select(rasp.indices, rasp.indices, lambda k, q: k < q))
+    assert ir.SelectAll in kinds(rasp.Select(rasp.tokens, rasp.tokens, lambda k, q: True))
 
 
 BAD: list[tuple[Callable[[], object], type[SoftmachineError], str]] = [

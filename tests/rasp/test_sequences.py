@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from softmachine import rasp
-from softmachine.languages.rasp.core import Apply, Table
+from softmachine.languages.rasp.ir import Apply, Table
 from softmachine.support.errors import ConstructionError, InputError, InvalidError, SoftmachineError, UsageError
 
 WORD = [3, 1, 2, 1, 0]

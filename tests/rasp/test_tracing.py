@@ -12,11 +12,11 @@ from typing import Any
 import pytest
 
 from softmachine.languages.rasp import Integer, Line, Operator, Ratio
-from softmachine.languages.rasp.core import UNDEFINED
-from softmachine.languages.rasp.python.functions import trace
-from softmachine.languages.rasp.python.python_values import python_value
-from softmachine.languages.rasp.python.terms import Argument, Operation, Term, computed
-from softmachine.languages.rasp.python.tracing import Untraceable, traced
+from softmachine.languages.rasp.ir import UNDEFINED
+from softmachine.languages.rasp.python.function_lowering import trace
+from softmachine.languages.rasp.python.symbolic_execution import Untraceable, traced
+from softmachine.languages.rasp.python.symbolic_terms import Argument, Operation, Term, computed
+from softmachine.languages.rasp.python.values import python_value
 from softmachine.support.errors import ConstructionError, InvalidError
 
 INTEGER = Integer(Line(0), Line(0, 1))

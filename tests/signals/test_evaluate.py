@@ -7,17 +7,10 @@ from fractions import Fraction
 import pytest
 
 from softmachine.ir import Signal, attend, constant, evaluate, loop, named, position, relu, stack, step, token
-from softmachine.ir.kinds import BIT, integer, real
+from softmachine.ir.ranges import BIT, integer, real
 from softmachine.ir.signal import Affine, inputs_first
 from softmachine.support.errors import ConstructionError
-from softmachine.transformer.attention import (
-    AVERAGE_HARD,
-    LEFTMOST_HARD,
-    RIGHTMOST_HARD,
-    Mask,
-    Weighting,
-    softmax,
-)
+from softmachine.transformer.attention import AVERAGE_HARD, LEFTMOST_HARD, RIGHTMOST_HARD, Mask, Weighting, softmax
 from softmachine.transformer.features import HALF_INVERSE, Distance, Feature, I, Last, Logarithm, N
 from tests.sources.oracle import START, letter
 

@@ -36,7 +36,7 @@ from softmachine.ir.gadgets import (
     table,
     where_zero,
 )
-from softmachine.ir.kinds import BIT, integer, real
+from softmachine.ir.ranges import BIT, integer, real
 from softmachine.support.errors import ConstructionError
 from softmachine.support.polynomial import Bound
 from softmachine.testing import strings

@@ -8,7 +8,7 @@ from fractions import Fraction
 import pytest
 
 from softmachine.ir import Signal, attend, constant, evaluate, position, relu, stack, token
-from softmachine.ir.kinds import (
+from softmachine.ir.ranges import (
     BIT,
     INTEGERS,
     SHARES,

@@ -18,7 +18,7 @@ from softmachine.engines.dense.engine import DenseEngine
 from softmachine.engines.numerics import Tensor, UndecidedError, arithmetic
 from softmachine.exports.manifest import MARK, digest
 from softmachine.ir import Program, attend, constant, evaluate, norm, position, stack, token
-from softmachine.ir.gadgets.hashing import hashed, look_up
+from softmachine.ir.gadgets.layer_norm_hash import hashed, look_up
 from softmachine.support.errors import ConstructionError, SourceError, UsageError
 from softmachine.transformer.attention import Mask
 from softmachine.transformer.features import INVERSE

@@ -20,7 +20,7 @@ from softmachine.ir.gadgets import (
     snapped,
     step_of,
 )
-from softmachine.ir.kinds import SIGN, real
+from softmachine.ir.ranges import SIGN, real
 from softmachine.support.errors import ConstructionError
 
 BITS = 4

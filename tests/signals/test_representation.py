@@ -12,11 +12,11 @@ import pytest
 from softmachine.compiler import compile_program
 from softmachine.ir import Signal, Vocabulary, loop, position, recogniser, stack, step
 from softmachine.ir.gadgets import all_of, any_of, exists, fetch, latest, mean
-from softmachine.ir.kinds import BIT
+from softmachine.ir.ranges import BIT
 from softmachine.testing import assert_computes_signals, strings
 from softmachine.transformer.attention import Mask
 from softmachine.transformer.features import Bit, Logarithm
-from softmachine.transformer.wired_features import Table
+from softmachine.transformer.table_features import Table
 from tests.sources.oracle import LETTERS, START, letter, truths
 
 # Temporal logic: since

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from softmachine.ir import Program, Signal, attend, constant, named, position, relu, stack, step, token
-from softmachine.ir.gadgets.retrieval import Squared, here, previous
+from softmachine.ir.gadgets.lookup import Squared, here, previous
 from softmachine.ir.primitives import Fall, one_hot
 from softmachine.transformer.attention import Mask
 from softmachine.transformer.features import INVERSE, LENGTH, Feature

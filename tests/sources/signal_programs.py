@@ -6,7 +6,7 @@ import random
 from fractions import Fraction
 
 from softmachine.ir import Program, Signal, attend, loop, named, position, relu, stack, step, token
-from softmachine.ir.kinds import real
+from softmachine.ir.ranges import real
 from softmachine.transformer.attention import AVERAGE_HARD, LEFTMOST_HARD, RIGHTMOST_HARD, Mask
 from softmachine.transformer.features import (
     INVERSE,

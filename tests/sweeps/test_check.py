@@ -17,21 +17,19 @@ from typing import Any
 import pytest
 
 import softmachine as sm
-from softmachine.cli.failures import followed
-from softmachine.engines.check import Report, check_words
+from softmachine.cli.errors import followed
+from softmachine.engines.check import Report, Sweep, check_words
 from softmachine.engines.inputs import count_words, random_words, words_of
-from softmachine.engines.sweep import Sweep
-from softmachine.exports.recipe import Recipe
 from softmachine.languages.source import Source
 from softmachine.languages.words import ordered_words_from, words_from
-from softmachine.studies.sweeps import check as sweeps
-from softmachine.studies.sweeps.check import Checking, Wanted
+from softmachine.studies import sweeps
+from softmachine.studies.sweeps import Checking, Recipe, Wanted
 from softmachine.support.errors import MismatchError, Remedy
 from softmachine.support.parallel import Crew
 from softmachine.support.parallel import ordered_map as in_parts
 from softmachine.theorems import theorem_for
 from softmachine.theorems.codec import Codec
-from softmachine.transformer.digest import digest
+from softmachine.transformer.weights import digest
 from tests.cli.conftest import Cli, cli  # noqa: F401 - a fixture
 from tests.models import rewrite
 from tests.workers.crews import Threads

@@ -9,10 +9,9 @@ from pathlib import Path
 import pytest
 
 import softmachine as sm
-from softmachine.languages.deciding import decider
 from softmachine.languages.source import Source
-from softmachine.studies.measure.slices import slices as plain_slices
-from softmachine.studies.sweeps.slices import Job, do, slices
+from softmachine.studies.measure.myhill_nerode import slices as plain_slices
+from softmachine.studies.measure.slices import Job, decider, do, slices
 from softmachine.support.errors import MismatchError, SourceError, UsageError
 from softmachine.support.parallel import Journal, Part
 from tests.cli.conftest import Cli, cli  # noqa: F401 - a fixture

@@ -10,7 +10,7 @@ from dataclasses import replace
 import pytest
 
 import softmachine as sm
-from softmachine.engines.fast import store
+from softmachine.engines.fast import code_cache
 from softmachine.ir import Program, attend, stack, token
 from softmachine.languages.turing import TuringMachine
 from softmachine.support.errors import UsageError
@@ -92,7 +92,7 @@ def test_softmax_runs_in_balls_and_hard_attention_in_rationals() -> None:
 
 
 def test_engines_agree_and_a_difference_is_located(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("softmachine.engines.fast.engine.compiled", store.uncompiled)
+    monkeypatch.setattr("softmachine.engines.fast.engine.compiled", code_cache.uncompiled)
     assert_engines_agree(model_of("increment"), ["", "1011"])
     real = sm.api.run
 

@@ -9,7 +9,7 @@ from softmachine import api
 from softmachine.engines.dense.engine import DenseEngine
 from softmachine.languages.circuit import Circuit, evaluate
 from softmachine.support.errors import OutgrownError
-from softmachine.theorems.circuit_evaluator.tokens import EvaluatorCodec
+from softmachine.theorems.circuits.evaluator import EvaluatorCodec
 
 
 def fitting(

@@ -8,7 +8,7 @@ from softmachine.compiler import compile_program
 from softmachine.engines.dense.engine import DenseEngine
 from softmachine.ir import Program
 from softmachine.languages.temporal import Formula, Specification, parse_formula, truth
-from softmachine.theorems.shared.special_tokens import START
+from softmachine.theorems.shared.recogniser_codec import START
 from softmachine.transformer.weights import Transformer
 
 Proof = Callable[[Specification], Program]

@@ -12,7 +12,7 @@ import softmachine as sm
 from softmachine.compiler.model import Model
 from softmachine.languages.turing import TuringMachine, Verdict, execute
 from softmachine.support.errors import ConstructionError, PartedError
-from softmachine.theorems.automaton_layer_norm.tokens import Automaton, AutomatonCodec
+from softmachine.theorems.logic.automaton_layer_norm import Automaton, AutomatonCodec
 from softmachine.transformer.features import ceil_log2
 
 NAMES = ["parity", "divisible-by-three", "shell-game"]

@@ -12,20 +12,20 @@ import pytest
 import softmachine as sm
 from softmachine.compiler import compile_program
 from softmachine.engines.check import check_words
-from softmachine.engines.dense.decode import decode
+from softmachine.engines.dense.decoding import decode
 from softmachine.engines.dense.engine import DenseEngine
 from softmachine.engines.inputs import random_words
 from softmachine.engines.numerics import Tensor
-from softmachine.engines.numerics.floating import Float
+from softmachine.engines.numerics.float import Float
 from softmachine.ir import evaluate
 from softmachine.languages import zoo
 from softmachine.languages.turing import Rule, Tape, TuringMachine, execute
 from softmachine.testing import load_as, random_word
 from softmachine.testing import words as all_words
 from softmachine.testing.turing import random_turing_machine
-from softmachine.theorems.chapter_8.theorem import THEOREMS, signals
-from softmachine.theorems.chapter_8.tokens import TuringCodec
 from softmachine.theorems.cost import Cost
+from softmachine.theorems.turing.average_hard.codec import TuringCodec
+from softmachine.theorems.turing.average_hard.theorem import THEOREMS, signals
 from softmachine.transformer.attention import Choice
 from tests.models import model_of
 

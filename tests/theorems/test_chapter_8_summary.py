@@ -12,9 +12,9 @@ from softmachine.ir import evaluate
 from softmachine.languages.turing import Tape, TuringMachine, execute
 from softmachine.testing import load_as, random_word
 from softmachine.testing.turing import random_turing_machine
-from softmachine.theorems.chapter_8_summary import tokens
-from softmachine.theorems.chapter_8_summary.theorem import signals
-from softmachine.theorems.chapter_8_summary.tokens import SummaryCodec
+from softmachine.theorems.turing.average_hard_summary import codec as tokens
+from softmachine.theorems.turing.average_hard_summary.codec import SummaryCodec
+from softmachine.theorems.turing.average_hard_summary.theorem import signals
 
 
 def random_case(seed: int, tapes: int) -> tuple[random.Random, TuringMachine]:

@@ -7,17 +7,16 @@ from itertools import product
 import pytest
 
 from softmachine import api
-from softmachine.engines.numerics.fixed_point import least_bits
+from softmachine.engines.numerics.fixed_point_array import least_bits
 from softmachine.ir import evaluate as evaluate_signal
-from softmachine.ir.gadgets.bit_addresses import unit_scale
+from softmachine.ir.gadgets.binary_addresses import unit_scale
 from softmachine.languages import circuit as circuits
 from softmachine.languages.circuit import Basis, Circuit, Gate, GateKind, evaluate
 from softmachine.support.errors import PrecisionError
 from softmachine.testing.circuit import random_circuit, random_layered
-from softmachine.theorems.circuit.layout import Layout
-from softmachine.theorems.circuit.theorem import binary_signals, unit_signals
-from softmachine.theorems.circuit.tokens import CircuitCodec
-from softmachine.theorems.shared.special_tokens import PAD
+from softmachine.theorems.circuits.circuit.codec import CircuitCodec, Layout
+from softmachine.theorems.circuits.circuit.theorem import binary_signals, unit_signals
+from softmachine.theorems.shared.recogniser_codec import PAD
 from softmachine.transformer.weights import Transformer
 
 LAYOUTS = ("circuit-and-or-not", "circuit-threshold")

@@ -11,13 +11,13 @@ from softmachine.ir import evaluate as evaluate_signal
 from softmachine.languages.circuit import Basis, Circuit, Gate, GateKind, simplified
 from softmachine.support.errors import ConstructionError, OutgrownError
 from softmachine.testing.circuit import random_circuit
-from softmachine.theorems.circuit.tokens import wire_values
-from softmachine.theorems.circuit_evaluator.theorem import signals
-from softmachine.theorems.circuit_evaluator.tokens import (
+from softmachine.theorems.circuits.circuit.codec import wire_values
+from softmachine.theorems.circuits.evaluator import (
     EvaluatorCodec,
     fitting_length,
     pointer_width,
     serialised,
+    signals,
     without_constants,
 )
 from tests.theorems import evaluators

@@ -11,19 +11,19 @@ from softmachine.compiler import compile_program
 from softmachine.engines.dense.engine import DenseEngine
 from softmachine.ir import Program, attend, recogniser
 from softmachine.ir import evaluate as evaluate_signal
-from softmachine.ir.gadgets.bit_addresses import UNIT, by_bits, matching, settled
-from softmachine.ir.gadgets.wiring import binary_address, flag
-from softmachine.ir.kinds import BIT
+from softmachine.ir.composition import stacked
+from softmachine.ir.gadgets.binary_addresses import UNIT, by_bits, matching, settled
+from softmachine.ir.gadgets.position_tables import binary_address, flag
 from softmachine.ir.primitives import token
-from softmachine.ir.reduction import stacked
+from softmachine.ir.ranges import BIT
 from softmachine.languages.formats import parse
 from softmachine.languages.graph import Graph
 from softmachine.languages.turing import Rule, Tape, TuringMachine
 from softmachine.support.errors import ConstructionError, InputError
-from softmachine.theorems.configuration_graph.tokens import Configurations
-from softmachine.theorems.connectivity import theorem as connectivity
+from softmachine.theorems.graphs import connectivity
+from softmachine.theorems.graphs.configuration_graph import Configurations
 from softmachine.transformer.attention import Mask
-from softmachine.transformer.wired_features import NO_ADDRESS
+from softmachine.transformer.table_features import NO_ADDRESS
 
 
 def complement(vertices: int, *, soft: bool) -> Program:

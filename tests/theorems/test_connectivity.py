@@ -12,7 +12,7 @@ from softmachine.engines.dense.engine import DenseEngine
 from softmachine.ir import evaluate as evaluate_signal
 from softmachine.languages.graph import Graph, parse
 from softmachine.support.errors import ConstructionError
-from softmachine.theorems.connectivity.theorem import MOST_VERTICES, signals
+from softmachine.theorems.graphs.connectivity import MOST_VERTICES, signals
 from tests.sources.circuits import from_networkx
 
 

@@ -17,7 +17,7 @@ from softmachine.support.errors import ConstructionError
 from softmachine.support.token_array import Packed
 from softmachine.testing import load_as
 from softmachine.testing.counter import random_counter_machine
-from softmachine.theorems.counter.tokens import CounterCodec
+from softmachine.theorems.counting.counter import CounterCodec
 
 CONSTRUCTIONS = ["counter", "counter-relu", "counter-relu-max-length"]
 MOST = 40

@@ -10,15 +10,15 @@ import pytest
 import softmachine as sm
 from softmachine.compiler.model import Model
 from softmachine.engines.check import check_words
-from softmachine.engines.dense.decode import decode
+from softmachine.engines.dense.decoding import decode
 from softmachine.engines.dense.engine import DenseEngine
 from softmachine.ir import evaluate
 from softmachine.languages.crasp import Program, core, parse
-from softmachine.languages.crasp.evaluate import generate
+from softmachine.languages.crasp.interpreter import generate
 from softmachine.support.errors import ConstructionError, InputError, StuckError, UsageError
 from softmachine.testing import words as all_words
 from softmachine.testing.crasp import random_program
-from softmachine.theorems.crasp.tokens import STUCK, CraspCodec
+from softmachine.theorems.counting.crasp.codec import STUCK, CraspCodec
 from softmachine.transformer.attention import Choice
 from tests.models import signals_of
 

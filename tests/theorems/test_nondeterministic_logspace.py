@@ -13,9 +13,9 @@ from softmachine.engines.dense.engine import DenseEngine
 from softmachine.languages.logspace import LogspaceMachine, accepts, parse
 from softmachine.support.errors import ConstructionError, InputError
 from softmachine.testing import load_as
-from softmachine.theorems.configuration_graph.theorem import signals
-from softmachine.theorems.connectivity.theorem import positions
-from softmachine.theorems.nondeterministic_logspace.tokens import ConfigurationGraph, Kept, LogspaceCodec
+from softmachine.theorems.graphs.configuration_graph import signals
+from softmachine.theorems.graphs.connectivity import positions
+from softmachine.theorems.graphs.nondeterministic_logspace import ConfigurationGraph, Kept, LogspaceCodec
 from softmachine.transformer.features import ceil_log2
 from tests.models import model_of
 

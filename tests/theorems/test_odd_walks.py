@@ -13,8 +13,7 @@ from softmachine.engines.dense.engine import DenseEngine
 from softmachine.ir import evaluate as evaluate_signal
 from softmachine.languages.graph import Graph, parse
 from softmachine.support.errors import ConstructionError
-from softmachine.theorems.odd_walks.theorem import adjacency, signals
-from softmachine.theorems.odd_walks.tokens import Sizes, WalkCodec
+from softmachine.theorems.graphs.odd_walks import Sizes, WalkCodec, adjacency, signals
 from softmachine.transformer.features import ceil_log2
 
 

@@ -12,7 +12,7 @@ import pytest
 from softmachine import api
 from softmachine.compiler.model import Model
 from softmachine.engines.dense.engine import DenseEngine
-from softmachine.ir.evaluate import evaluate
+from softmachine.ir.interpreter import evaluate
 from softmachine.languages import rasp, zoo
 from softmachine.support.errors import (
     ConstructionError,
@@ -24,9 +24,9 @@ from softmachine.support.errors import (
 )
 from softmachine.testing import load_as, words
 from softmachine.testing.rasp import random_program
-from softmachine.theorems.rasp.answers import LARGEST
-from softmachine.theorems.rasp.theorem import answers_of
-from softmachine.theorems.rasp.tokens import CausalRaspCodec, RaspCodec
+from softmachine.theorems.rasp.rasp.codec import CausalRaspCodec, RaspCodec
+from softmachine.theorems.rasp.rasp.output_tokens import LARGEST
+from softmachine.theorems.rasp.rasp.theorem import answers_of
 from tests.models import model_of
 
 WRITERS = ("parity-scratchpad-rasp", "addition-scratchpad-rasp")
@@ -333,7 +333,7 @@ def test_a_saved_model_is_read_back_and_says_the_same(tmp_path: Path) -> None:
 
 
 def test_options_name_one_theorem() -> None:
-    from softmachine.cli.models import rasp_theorem
+    from softmachine.cli.compile_options import rasp_theorem
 
     assert rasp_theorem(None, causal=True) == "rasp-causal"
     assert rasp_theorem("rasp", causal=False) == "rasp"

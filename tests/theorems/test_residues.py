@@ -14,8 +14,8 @@ from softmachine.languages.turing import Tape, TuringMachine
 from softmachine.support.errors import ConstructionError, InputError, UsageError
 from softmachine.testing import load_as, random_word
 from softmachine.testing.turing import random_turing_machine
-from softmachine.theorems.residues import theorem as residues
-from softmachine.theorems.shared.stream_tokens import LIMIT, StreamCodec
+from softmachine.theorems.shared.checkpoints import LIMIT, StreamCodec
+from softmachine.theorems.turing import residue_address as residues
 from tests.models import signals_of, with_codec
 
 STREAMS = ("turing-binary-address", "turing-residue-address", "turing-residue-address-no-positions")

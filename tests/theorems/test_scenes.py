@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from softmachine.languages.scene import Counters, Network, Rows, Scene, Stretch, Tapes, Wires
+from softmachine.languages.run_view import Counters, Network, Rows, Scene, Stretch, Tapes, Wires
 from softmachine.languages.zoo import entries
 from softmachine.theorems import theorem_for
 

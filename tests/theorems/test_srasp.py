@@ -16,13 +16,13 @@ from softmachine.engines.dense.engine import DenseEngine
 from softmachine.ir import evaluate
 from softmachine.languages.linear import Relation
 from softmachine.languages.srasp import Definition, Kind, Program, accepts, parse, run
-from softmachine.languages.srasp.expressions import Compare, Vector
+from softmachine.languages.srasp.ast import Compare, Vector
 from softmachine.support.errors import ConstructionError, InputError
 from softmachine.testing import words
 from softmachine.testing.srasp import random_program
-from softmachine.theorems.shared.special_tokens import START
-from softmachine.theorems.srasp.numbers import SHARPNESS, Finder
-from softmachine.theorems.srasp.theorem import signals as signals_of
+from softmachine.theorems.rasp.srasp.integers import SHARPNESS, Finder
+from softmachine.theorems.rasp.srasp.theorem import signals as signals_of
+from softmachine.theorems.shared.recogniser_codec import START
 from softmachine.transformer.attention import softmax
 from softmachine.transformer.features import LENGTH
 from softmachine.transformer.weights import Transformer

@@ -13,9 +13,9 @@ from softmachine.engines.dense.engine import DenseEngine
 from softmachine.languages.temporal import Formula, Operator, Specification, core, fragment, parse_formula, truth
 from softmachine.support.errors import ConstructionError, InputError, SourceError
 from softmachine.testing.temporal import ALL, OF_LENGTH, random_formula
-from softmachine.theorems.shared.special_tokens import START
-from softmachine.theorems.temporal.heads import Variant, Vision
-from softmachine.theorems.temporal.theorem import signals
+from softmachine.theorems.logic.temporal.heads import Variant, Vision
+from softmachine.theorems.logic.temporal.theorem import signals
+from softmachine.theorems.shared.recogniser_codec import START
 from softmachine.transformer.weights import Transformer
 
 FORMULAS = [

@@ -10,10 +10,10 @@ import pytest
 
 import softmachine as sm
 from softmachine.languages.temporal import Formula, core, parse_formula, subformulas
-from softmachine.languages.temporal.counting import Predicate
+from softmachine.languages.temporal.formula import Predicate
 from softmachine.support.errors import ConstructionError
 from softmachine.testing.temporal import ALL, OF_LENGTH, random_formula
-from softmachine.theorems.temporal_layer_norm.theorem import signals
+from softmachine.theorems.logic.temporal_layer_norm import signals
 from tests.theorems import positionless
 
 FORMULAS = [

@@ -14,13 +14,13 @@ import pytest
 
 import softmachine as sm
 from softmachine.certify import certify
-from softmachine.certify.budget import budget
 from softmachine.certify.certificate import with_softmax
+from softmachine.certify.softmax_error import budget
 from softmachine.compiler import compile_program
 from softmachine.compiler.model import Model
 from softmachine.engines.check import check_words
 from softmachine.engines.dense.engine import DenseEngine, Pass
-from softmachine.engines.dense.grouping import DenseLayer
+from softmachine.engines.dense.layer import DenseLayer
 from softmachine.engines.numerics import Tensor
 from softmachine.engines.numerics.base import Array, Map
 from softmachine.ir import Program, Signal, evaluate
@@ -30,9 +30,8 @@ from softmachine.languages.turing import Action, Configuration, Rule, Tape, Turi
 from softmachine.support.errors import ConstructionError, InputError, PrecisionError, UsageError
 from softmachine.testing import load_as, random_word
 from softmachine.testing.turing import random_turing_machine
-from softmachine.theorems.ternary.cost import PLAIN_COST, SUMMARY_COST
-from softmachine.theorems.ternary.theorem import bits_for, signals
-from softmachine.theorems.ternary.tokens import Ending, Mark, TernaryCodec, segments
+from softmachine.theorems.turing.ternary.codec import Ending, Mark, TernaryCodec, segments
+from softmachine.theorems.turing.ternary.theorem import PLAIN_COST, SUMMARY_COST, bits_for, signals
 from softmachine.transformer.weights import Layer, Transformer
 from tests.models import with_codec
 from tests.sources.adder import binary_adder

@@ -11,13 +11,8 @@ from softmachine.ir import evaluate as evaluate_signal
 from softmachine.languages.circuit import Basis, Circuit, Gate, GateKind, majority
 from softmachine.support.errors import OutgrownError
 from softmachine.testing.circuit import random_circuit
-from softmachine.theorems.circuit_evaluator.tokens import (
-    ThresholdEvaluatorCodec,
-    fitting_length,
-    pointer_width,
-    serialised,
-)
-from softmachine.theorems.threshold_evaluator.theorem import signals
+from softmachine.theorems.circuits.evaluator import ThresholdEvaluatorCodec, fitting_length, pointer_width, serialised
+from softmachine.theorems.circuits.evaluator_threshold import signals
 from tests.theorems import evaluators
 
 TWO_OF_THREE = Circuit(

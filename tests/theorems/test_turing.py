@@ -14,7 +14,7 @@ from softmachine.languages.crasp import run as evaluate
 from softmachine.languages.turing import Rule, TuringMachine, execute
 from softmachine.support.errors import ConstructionError, InputError
 from softmachine.testing import load_as
-from softmachine.theorems.turing.tokens import CountingCodec
+from softmachine.theorems.turing.via_counters import CountingCodec
 
 
 def codec_of(name: str, construction: str) -> CountingCodec:

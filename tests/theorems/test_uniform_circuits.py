@@ -13,9 +13,8 @@ from softmachine.languages.circuit import Basis
 from softmachine.languages.family import Family, parse
 from softmachine.support.errors import ConstructionError, InputError
 from softmachine.testing import load_as
-from softmachine.theorems.circuit_evaluator.tokens import TOKENS, pointer_width
-from softmachine.theorems.uniform_circuits.theorem import signals
-from softmachine.theorems.uniform_circuits.tokens import FamilyCodec
+from softmachine.theorems.circuits.evaluator import TOKENS, pointer_width
+from softmachine.theorems.circuits.uniform_family import FamilyCodec, signals
 from tests.models import model_of
 
 

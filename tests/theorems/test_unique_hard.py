@@ -11,7 +11,7 @@ import pytest
 import softmachine as sm
 from softmachine.support.errors import ConstructionError
 from softmachine.testing.temporal import ALL, COMPARISON, COUNT_PREDICATE, COUNTS, OF_LENGTH, random_formula
-from softmachine.theorems.unique_hard.theorem import signals
+from softmachine.theorems.logic.temporal_unique_hard import signals
 from softmachine.transformer.attention import Choice
 from tests.theorems import positionless
 

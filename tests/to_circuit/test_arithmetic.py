@@ -7,9 +7,9 @@ from fractions import Fraction
 
 import pytest
 
-from softmachine.engines.numerics.grid import Grid
+from softmachine.engines.numerics.fixed_point_array import Grid
 from softmachine.languages.circuit import truth_table
-from softmachine.studies.circuits.arithmetic import FixedNumbers
+from softmachine.studies.circuits.fixed_point import FixedNumbers
 from softmachine.studies.circuits.numbers import Number, Numbers
 from softmachine.studies.circuits.wires import FALSE, TRUE, Wires
 from tests.arithmetic.fixed_reference import Reference

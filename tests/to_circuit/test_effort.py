@@ -8,8 +8,8 @@ from dataclasses import replace
 import pytest
 
 import softmachine as sm
-from softmachine.studies.circuits import effort, to_circuit
-from softmachine.support import estimates
+from softmachine.studies.circuits import conversion, to_circuit
+from softmachine.support import resources
 from softmachine.support.errors import EffortError
 
 
@@ -29,7 +29,7 @@ def test_a_circuit_of_a_loop_that_never_ends_is_refused() -> None:
 
 
 def test_a_refused_circuit_is_made_with_yes(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(estimates, "MOST_SECONDS", 0.0)
+    monkeypatch.setattr(resources, "MOST_SECONDS", 0.0)
     model = sm.compile("Q_a since Q_b")
     with pytest.raises(EffortError):
         to_circuit(model, 9, "fixed:4")
@@ -41,7 +41,7 @@ def test_estimates_are_honest() -> None:
     model = sm.compile("Q_a since Q_b")
     ratios = []
     for _ in range(4):
-        size, seconds, _, power = effort._tried(lambda n: to_circuit(model, n, "fixed:6").wires, 6)
+        size, seconds, _, power = conversion._tried(lambda n: to_circuit(model, n, "fixed:6").wires, 6)
         began = time.process_time()
         to_circuit(model, 12, "fixed:6", yes=True)
         ratios.append(seconds * (12 / size) ** power / (time.process_time() - began))

@@ -16,8 +16,8 @@ from softmachine import api
 from softmachine.compiler import compile_program
 from softmachine.compiler.model import Model
 from softmachine.ir import Signal, attend, constant, loop, named, position, recogniser, relu, stack
-from softmachine.ir.kinds import BIT
 from softmachine.ir.primitives import token
+from softmachine.ir.ranges import BIT
 from softmachine.languages.circuit import (
     Basis,
     Circuit,
@@ -33,8 +33,8 @@ from softmachine.languages.circuit import (
 from softmachine.languages.temporal import Specification, parse_formula
 from softmachine.studies.circuits import TransformerCircuit, to_circuit
 from softmachine.support.errors import ConstructionError, PrecisionError, UsageError
-from softmachine.theorems.circuit.theorem import binary_signals, unit_signals
-from softmachine.theorems.circuit.tokens import Addresses, CircuitCodec
+from softmachine.theorems.circuits.circuit.codec import Addresses, CircuitCodec
+from softmachine.theorems.circuits.circuit.theorem import binary_signals, unit_signals
 from softmachine.theorems.codec import Prompt
 from softmachine.transformer.attention import Weighting, softmax
 from softmachine.transformer.features import I_SQUARED, INVERSE, Bit, I, Logarithm

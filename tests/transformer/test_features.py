@@ -11,10 +11,10 @@ import pytest
 from softmachine.support.errors import ConstructionError
 from softmachine.support.polynomial import Bound
 from softmachine.theorems import all_theorems
-from softmachine.theorems.crasp.averages import InRelation
-from softmachine.theorems.rasp.frame import AtLetters
-from softmachine.theorems.srasp.numbers import ShareAfterStart
-from softmachine.theorems.temporal.induction import PositionPredicate
+from softmachine.theorems.counting.crasp.counts import InRelation
+from softmachine.theorems.logic.temporal.induction import PositionPredicate
+from softmachine.theorems.rasp.layout import AtLetters
+from softmachine.theorems.rasp.srasp.integers import ShareAfterStart
 from softmachine.transformer.features import (
     HALF_INVERSE,
     I_SQUARED,
@@ -40,7 +40,7 @@ from softmachine.transformer.features import (
     ceil_log2,
 )
 from softmachine.transformer.saved_features import FEATURES, from_json, to_json
-from softmachine.transformer.wired_features import NO_ADDRESS, AddressBit, AddressVector, InBlocks, Shifted, Table
+from softmachine.transformer.table_features import NO_ADDRESS, AddressBit, AddressVector, InBlocks, Shifted, Table
 
 HALF = Fraction(1, 2)
 NAMED: list[tuple[Feature, str]] = [

@@ -10,7 +10,7 @@ import pytest
 import softmachine as sm
 from softmachine.compiler import compile_program
 from softmachine.compiler.model import Model
-from softmachine.compiler.rewrites.signs import signs_as_steps
+from softmachine.compiler.rewrites.sign_norm import signs_as_steps
 from softmachine.engines.dense.engine import DenseEngine
 from softmachine.ir import Program, named, norm, recogniser, relu
 from softmachine.ir.primitives import token

@@ -14,16 +14,16 @@ from softmachine.studies.uniformity import (
     FAMILIES,
     Measured,
     UniformFamily,
-    binary,
+    circuit_binary_printer,
     family_named,
     measured,
     per_doubling,
 )
-from softmachine.studies.uniformity.circuits import AndOrTree, CircuitFamily
-from softmachine.studies.uniformity.connections import OUTPUT, connection_language, connections
-from softmachine.studies.uniformity.describing import description, features
-from softmachine.studies.uniformity.programs import Tapes, run
+from softmachine.studies.uniformity.circuit_families import AndOrTree, CircuitFamily
+from softmachine.studies.uniformity.families import OUTPUT, connection_language, connections
+from softmachine.studies.uniformity.stdlib import Tapes, run
 from softmachine.studies.uniformity.transducer import unary
+from softmachine.studies.uniformity.weight_printer import description, features
 from softmachine.support.errors import UsageError
 from softmachine.transformer.features import ceil_log2
 
@@ -168,7 +168,7 @@ def test_circuits_of_families_compute_what_they_are_called() -> None:
 def slightly_wrong(tape: Tapes, family: object) -> None:
     """The correct number of lines, one of them wrong: it prints the width of the transformer for n + 1 inputs."""
     n = tape.unary()
-    tape.line("width", 3 * binary.address_bits(AndOrTree.wires(n + 1)) + 11)
+    tape.line("width", 3 * circuit_binary_printer.address_bits(AndOrTree.wires(n + 1)) + 11)
 
 
 def test_what_is_printed_wrong_is_noticed() -> None:

@@ -8,10 +8,9 @@ from math import isqrt
 import pytest
 
 from softmachine.languages.circuit import evaluate
-from softmachine.studies.uniformity.lookup import Function, Root, Square, read, table
-from softmachine.studies.uniformity.programs import run
+from softmachine.studies.uniformity.python_to_machine import machine
+from softmachine.studies.uniformity.stdlib import Function, Root, Square, read, run, table
 from softmachine.studies.uniformity.transducer import unary
-from softmachine.studies.uniformity.translating import machine
 
 
 @pytest.mark.parametrize("function", [Square(), Root()])

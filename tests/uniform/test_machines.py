@@ -8,11 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from softmachine.studies.uniformity import library
-from softmachine.studies.uniformity.programs import Program, Tapes, run
-from softmachine.studies.uniformity.reading import ProgramError
+from softmachine.studies.uniformity import stdlib
+from softmachine.studies.uniformity.python_to_machine import ProgramError, machine
+from softmachine.studies.uniformity.stdlib import Program, Tapes, run
 from softmachine.studies.uniformity.transducer import BLANK, INPUT, ONE, RIGHT, Action, Transducer, unary
-from softmachine.studies.uniformity.translating import machine
 from softmachine.support.errors import SoftmachineError
 
 
@@ -21,8 +20,8 @@ def arithmetic(tape: Tapes) -> None:
     n = tape.unary()
     a = tape.binary()
     b = tape.binary()
-    tape.line("numbers", a + b, a * b, a // b, a % b, a // 2, library.length(a), library.root(a))
-    tape.line("others", library.common_divisor(a, b), library.power_of_two(n), library.bit(a, n))
+    tape.line("numbers", a + b, a * b, a // b, a % b, a // 2, stdlib.length(a), stdlib.root(a))
+    tape.line("others", stdlib.common_divisor(a, b), stdlib.power_of_two(n), stdlib.bit(a, n))
     tape.line(a if a < b else b, 1 if a == b else 0, a - b if a >= b else b - a)
     for k in range(1, n):
         for j in range(k):
@@ -49,12 +48,12 @@ def test_a_machine_prints_what_its_program_prints(n: int, a: int, b: int) -> Non
 
 @given(NUMBERS, NUMBERS.map(lambda b: b + 1))
 def test_the_library_computes_what_it_says(a: int, b: int) -> None:
-    assert library.times(a, b) == a * b
-    assert library.divided(a, b) == divmod(a, b)
-    assert library.length(a) == a.bit_length()
-    assert library.root(a) == isqrt(a)
-    assert library.common_divisor(a, b) == gcd(a, b)
-    assert [library.bit(a, k) for k in range(4)] == [a >> k & 1 for k in range(4)]
+    assert stdlib.times(a, b) == a * b
+    assert stdlib.divided(a, b) == divmod(a, b)
+    assert stdlib.length(a) == a.bit_length()
+    assert stdlib.root(a) == isqrt(a)
+    assert stdlib.common_divisor(a, b) == gcd(a, b)
+    assert [stdlib.bit(a, k) for k in range(4)] == [a >> k & 1 for k in range(4)]
 
 
 def count(tape: Tapes) -> None:

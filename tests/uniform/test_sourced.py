@@ -8,15 +8,15 @@ from softmachine.languages import zoo
 from softmachine.languages.circuit import Basis
 from softmachine.languages.family import Family, parse
 from softmachine.studies.uniformity import WrittenFamily, measured, per_doubling
-from softmachine.studies.uniformity.describing import description as weights
-from softmachine.studies.uniformity.describing import features
+from softmachine.studies.uniformity.circuit_families import description, printer, program
 from softmachine.studies.uniformity.families import text
-from softmachine.studies.uniformity.sourced import description, printer, program
 from softmachine.studies.uniformity.transducer import unary
+from softmachine.studies.uniformity.weight_printer import description as weights
+from softmachine.studies.uniformity.weight_printer import features
 from softmachine.support.errors import SoftmachineError
 from softmachine.testing import load_as
-from softmachine.theorems.circuit_evaluator.tokens import fitting_length
-from softmachine.theorems.uniform_circuits.tokens import FamilyCodec
+from softmachine.theorems.circuits.evaluator import fitting_length
+from softmachine.theorems.circuits.uniform_family import FamilyCodec
 
 NAMES = [entry.name for entry in zoo.entries() if entry.file.endswith(".family")]
 

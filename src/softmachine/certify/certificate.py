@@ -1,7 +1,13 @@
-"""Hard to soft: the softmax transformer that decides as the hard one does, and the certificate that it does."""
+"""Hard to soft: the softmax transformer that decides as the hard one does, and the certificate that it does.
+
+The table of a certificate for other programs: CSV for spreadsheets, LaTeX for papers.
+"""
 
 from __future__ import annotations
 
+import csv
+import io
+import re
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -10,23 +16,24 @@ from functools import partial
 from math import isfinite
 from typing import TYPE_CHECKING
 
-from softmachine.certify.budget import Budget, budget, is_uniform, least_gap, require_average_hard
+from softmachine.certify.softmax_error import Budget, budget, is_uniform, least_gap, require_average_hard
 from softmachine.certify.theorem26 import Theorem26, theorem26
-from softmachine.certify.tieless import tieless
+from softmachine.certify.tie_breaking import tieless
 from softmachine.compiler import compile_program
 from softmachine.ir.primitives import Attention, Loop
 from softmachine.ir.program import Program
 from softmachine.ir.signal import Node, inputs_first, rewritten
 from softmachine.support.errors import ConstructionError, UsageError
-from softmachine.support.estimates import Estimate, allow
 from softmachine.support.notebook_html import html_table
+from softmachine.support.resources import Estimate, allow
 from softmachine.transformer.attention import softmax
-from softmachine.transformer.digest import digest
 from softmachine.transformer.features import Feature, Monomial
-from softmachine.transformer.weights import Transformer
+from softmachine.transformer.weights import Transformer, digest
 
 if TYPE_CHECKING:
     from softmachine.certify.promises import PromiseTest
+    # MERGED
+
 
 MOST = 4096
 """No scaled gap larger than this is tried; float64 has no use for one above 745."""
@@ -115,13 +122,13 @@ class Certificate(Budget):
 
     def to_csv(self) -> str:
         """As CSV: one line a head, with all digits."""
-        from softmachine.certify.tables import to_csv
+        # MERGED
 
         return to_csv(self)
 
     def to_latex(self) -> str:
         """As a ``tabular`` of LaTeX."""
-        from softmachine.certify.tables import to_latex
+        # MERGED
 
         return to_latex(self)
 
@@ -239,3 +246,64 @@ def _scale(node: Attention, sharpness: int | Fraction) -> Fraction | Feature:
     if not isinstance(node.gap, Monomial):
         raise ConstructionError(f"head {node.name!r}: no scale is known for the gap {node.gap}")
     return sharpness / node.gap
+
+
+NOTHING = "–"
+"""What a table for people has where a head has no such number."""
+_LETTERS = {
+    "\\": r"\textbackslash{}",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    **{letter: f"\\{letter}" for letter in "&%$#_{}"},
+    **{letter: f"${letter}$" for letter in "<>|"},
+    "–": "--",
+    "…": r"\dots{}",
+    "²": "$^2$",
+    "³": "$^3$",
+    "√": r"$\surd$",
+    "·": r"$\cdot$",
+    "×": r"$\times$",
+    "≤": r"$\leq$",
+    "≥": r"$\geq$",
+    "≠": r"$\neq$",
+    "¬": r"$\neg$",
+    "∧": r"$\wedge$",
+    "∨": r"$\vee$",
+    "→": r"$\to$",
+}
+"""What LaTeX would take for its own, or cannot print."""
+
+
+def to_csv(certificate: Certificate) -> str:
+    """One line a head, with all digits; what is so for all heads stands in every line."""
+    whole = {
+        "length": certificate.length,
+        "sharpness": certificate.sharpness,
+        "margin": certificate.margin,
+        "holds": str(certificate.holds).lower(),
+    }
+    lines = [{**whole, **row.to_json()} for row in certificate.rows]
+    text = io.StringIO()
+    names = [*whole, "layer", "head", "lemma", "gap", "scale", "scaled_gap", "error_in", "error_out"]
+    table = csv.DictWriter(text, names, lineterminator="\n")
+    table.writeheader()
+    table.writerows({name: "" if value == NOTHING else value for name, value in line.items()} for line in lines)
+    return text.getvalue()
+
+
+def to_latex(certificate: Certificate) -> str:
+    """A ``tabular`` that needs no package, with what is certified in its last line."""
+    head, *rows = certificate.table
+    lines = [" & ".join(map(_escaped, cells)) for cells in rows]
+    caption = f"\\multicolumn{{{len(head)}}}{{l}}{{{_escaped(f'{certificate.claim}; {certificate.result}')}}}"
+    parts = [" & ".join(head), r"\hline", *lines, r"\hline", caption]
+    body = "\n".join(part if part.startswith(r"\hline") else rf"{part} \\" for part in parts)
+    return f"\\begin{{tabular}}{{rllllrr}}\n\\hline\n{body}\n\\hline\n\\end{{tabular}}\n"
+
+
+def _escaped(text: str) -> str:
+    """A text as LaTeX prints it; numbers like 6.1e-05 as products with powers of ten."""
+    number = re.fullmatch(r"(\d+\.\d+)e([+-]\d+)", text)
+    if number:
+        return "$0$" if float(text) == 0 else rf"${number[1]} \cdot 10^{{{int(number[2])}}}$"
+    return "".join(_LETTERS.get(letter, letter) for letter in text)

@@ -15,17 +15,15 @@ from fractions import Fraction
 from functools import cached_property
 from math import ceil, inf, isfinite
 
-from softmachine.certify.grids import Gaps
-from softmachine.certify.heads import exact_heads, require_hard, step_after_errors, uniform
-from softmachine.certify.observed import Inputs, Observed, agrees, all_sequences, observe
+from softmachine.certify.denominators import Gaps, exact_heads, require_hard, step_after_errors, uniform
+from softmachine.certify.exhaustive import Inputs, Observed, agrees, all_sequences, observe
 from softmachine.certify.theorem26 import Theorem26, theorem26
-from softmachine.certify.untied import slope, untied
+from softmachine.certify.tie_breaking import slope, untied
 from softmachine.support.errors import ConstructionError, UsageError
 from softmachine.support.notebook_html import html_table
 from softmachine.support.text import many
 from softmachine.transformer.attention import softmax
-from softmachine.transformer.digest import digest
-from softmachine.transformer.weights import Head, Layer, Transformer
+from softmachine.transformer.weights import Head, Layer, Transformer, digest
 
 MOST_INPUTS = 2_000
 """Limit of the number of inputs that are all run; above, the bounds come from denominators."""

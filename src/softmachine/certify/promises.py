@@ -15,14 +15,14 @@ from softmachine.certify.certificate import Certificate, certify
 from softmachine.compiler import compile_program
 from softmachine.compiler.model import Model
 from softmachine.engines.inputs import Word, words_of
-from softmachine.ir.evaluate import evaluate
+from softmachine.ir.interpreter import evaluate
 from softmachine.ir.primitives import Attention
 from softmachine.ir.program import Program
 from softmachine.ir.signal import inputs_first
 from softmachine.support.errors import BrokenPromiseError, ConstructionError, OutgrownError, Remedy
 from softmachine.support.text import many
 from softmachine.theorems.codec import Codec, DecoderCodec, Prompt, SegmentedCodec
-from softmachine.transformer.digest import digest
+from softmachine.transformer.weights import digest
 
 MAX_WORK = 500_000
 """Scores and forms that are evaluated on all short inputs, and as many on random ones: about a second each."""

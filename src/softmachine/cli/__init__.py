@@ -34,7 +34,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     for variable in ONE_THREAD:  # before numpy is imported
         os.environ.setdefault(variable, "1")
     try:
-        from softmachine.cli.failures import guarded
+        from softmachine.cli.errors import guarded
 
         given = list(sys.argv[1:] if arguments is None else arguments)
         status = guarded(lambda: _carry_out(given), given)

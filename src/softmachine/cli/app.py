@@ -14,12 +14,12 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command
 
-from softmachine.cli.failures import CommandLineError
+from softmachine.cli.errors import CommandLineError
 from softmachine.cli.groups import grouped, options_of
 from softmachine.cli.options import Debug, Json, Quiet, Yes
 from softmachine.cli.output import Output
-from softmachine.support.arguments import MAX_INTEGER, require_in_range
-from softmachine.support.estimates import consent
+from softmachine.support.argument_validation import MAX_INTEGER, require_in_range
+from softmachine.support.resources import consent
 
 GROUPS = {
     "Start": ("zoo", "run", "show", "gallery"),
@@ -77,7 +77,7 @@ class _Group(_Plain, TyperGroup):
 
 def _version(wanted: bool) -> None:
     if wanted:
-        from softmachine.support.version import __version__
+        from softmachine.support import __version__
 
         print(f"softmachine {__version__}")
         raise typer.Exit

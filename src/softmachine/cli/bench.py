@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from softmachine.cli.names import one_of
+from softmachine.cli.options import one_of
 from softmachine.cli.output import Output
 from softmachine.support.errors import UsageError
 from softmachine.support.text import did_you_mean
@@ -38,7 +38,7 @@ def command(name: Name = None, *, output: Output) -> None:
     Only the ratios are meaningful: each subject and its alternative are measured in turn.
     """
     from softmachine.cli.benchmarks import BENCHMARKS, table
-    from softmachine.cli.progress import working
+    from softmachine.cli.output import working
 
     if name not in (None, *BENCHMARKS):
         raise UsageError(f"unknown benchmark {name!r}", hint=did_you_mean(name or "", BENCHMARKS))

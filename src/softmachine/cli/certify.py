@@ -6,14 +6,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from softmachine.cli import options
-from softmachine.cli.models import Wanted, alphabet_line, noted, open_model, rasp_theorem, say_notes
+from softmachine.cli.compile_options import Wanted, alphabet_line, noted, open_model, rasp_theorem, say_notes
 from softmachine.cli.options import Status, file, switch, value
 from softmachine.cli.output import Output
 from softmachine.support.errors import UsageError
 
 if TYPE_CHECKING:
     from softmachine.certify import Certificate
-    from softmachine.certify.measure import Measurement
+    from softmachine.certify.empirical import Measurement
     from softmachine.compiler.model import Model
     from softmachine.transformer.weights import Transformer
 
@@ -73,7 +73,7 @@ def command(
     Exit status: 0 the certificate holds; 1 it does not.
     """
     from softmachine import api
-    from softmachine.cli.progress import working
+    from softmachine.cli.output import working
     from softmachine.support.files import require_new, write
 
     bare = _load_bare_weights(source)
@@ -132,8 +132,8 @@ def _certify_weights(
 ) -> int:
     """Print the certificate from the weights alone."""
     from softmachine.certify import certify_weights
-    from softmachine.certify.inputs import inputs_of
-    from softmachine.cli.progress import working
+    from softmachine.certify.exhaustive import inputs_of
+    from softmachine.cli.output import working
 
     if bare is not None:
         weights, inputs = bare, None
@@ -152,8 +152,8 @@ def _certify_weights(
 def _measure(model: Model, length: int, sharpness: int | None, arithmetic: str, output: Output) -> Measurement:
     """Measure the length up to which a float format is correct."""
     from softmachine import api
-    from softmachine.certify.measure import measure
-    from softmachine.cli.progress import working
+    from softmachine.certify.empirical import measure
+    from softmachine.cli.output import working
 
     with working("measuring", output) as tell:
         return measure(api.soften(model, length=length, sharpness=sharpness)[0], arithmetic, length, tell)
@@ -162,8 +162,8 @@ def _measure(model: Model, length: int, sharpness: int | None, arithmetic: str, 
 def _draw(model: Model, length: int, file: Path, output: Output) -> None:
     """Plot certificates for several lengths and scales."""
     from softmachine import api
-    from softmachine.certify.plot import draw
-    from softmachine.cli.progress import working
+    from softmachine.certify.empirical import draw
+    from softmachine.cli.output import working
 
     with working("drawing", output) as tell:
 

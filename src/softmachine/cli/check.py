@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from softmachine.cli import options
+from softmachine.cli.compile_options import alphabet_line, rasp_theorem
 from softmachine.cli.groups import Group
-from softmachine.cli.models import alphabet_line, rasp_theorem
 from softmachine.cli.options import Status, switch, value
 from softmachine.cli.output import Output
 from softmachine.support.errors import SoftmachineError
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from softmachine.compiler.model import Model
     from softmachine.engines.check import Disagreement, Report
-    from softmachine.studies.sweeps.check import Checking
+    from softmachine.studies.sweeps import Checking
 
 EXAMPLES = """[dim]Examples:[/]
   softmachine check palindrome --up-to 6
@@ -85,8 +85,8 @@ def command(
     Exit status: 0 they agree on every input tried; 1 they do not, and the first differences are shown.
     """
     from softmachine import api
-    from softmachine.cli.progress import working
-    from softmachine.studies.sweeps import check as sweeps
+    from softmachine.cli.output import working
+    from softmachine.studies import sweeps
     from softmachine.support.parallel import crew_of
 
     crew = crew_of(workers, cluster)
@@ -114,7 +114,7 @@ def command(
 
 def _check_all(checking: Checking, output: Output) -> bool:
     """Check all parts; return whether Ctrl-C interrupted it, which loses at most one part."""
-    from softmachine.cli.progress import bar
+    from softmachine.cli.output import bar
 
     try:
         with bar("checking", checking.sweep.total, output) as advance:

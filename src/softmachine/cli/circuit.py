@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from softmachine.cli import options
-from softmachine.cli.models import Wanted, noted, open_model, say_notes
+from softmachine.cli.compile_options import Wanted, noted, open_model, say_notes
 from softmachine.cli.options import Status, file, value
 from softmachine.cli.output import Output
 from softmachine.support.errors import UsageError
@@ -59,7 +59,7 @@ def command(
 
     Exit status: 0 the outputs agree; 1 they do not.
     """
-    from softmachine.cli.progress import working
+    from softmachine.cli.output import working
     from softmachine.languages.circuit import Basis
     from softmachine.studies.circuits import to_circuit
 
@@ -91,9 +91,9 @@ def command(
 
 def _compare(made: TransformerCircuit, output: Output) -> tuple[int, list[str]]:
     """Compare all inputs, or random ones; return their number, and those with different outputs."""
-    from softmachine.cli.progress import bar, counted
+    from softmachine.cli.output import bar, counted
     from softmachine.engines.inputs import random_words
-    from softmachine.support.estimates import foreseen
+    from softmachine.support.resources import foreseen
 
     codec, length = made.codec, made.length
     total = codec.word_count(length)

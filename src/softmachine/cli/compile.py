@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from softmachine.cli import options
-from softmachine.cli.models import Compilation, model_line, noted, open_model, say_notes, warn_if_unused
+from softmachine.cli.compile_options import Compilation, model_line, noted, open_model, say_notes, warn_if_unused
 from softmachine.cli.output import Output
 
 EXAMPLES = """[dim]Examples:[/]

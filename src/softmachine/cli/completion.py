@@ -10,7 +10,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any
 
-from softmachine.cli.names import beginning
+from softmachine.cli.options import beginning
 
 VARIABLE = "_SOFTMACHINE_COMPLETE"
 """The variable whose value names the shell, such as ``complete_bash``."""

@@ -9,8 +9,8 @@ from typing import Annotated
 import typer
 
 from softmachine.cli import options
+from softmachine.cli.compile_options import alphabet_line, noted, say_notes
 from softmachine.cli.groups import Group
-from softmachine.cli.models import alphabet_line, noted, say_notes
 from softmachine.cli.options import file, switch, value
 from softmachine.cli.output import Output
 
@@ -76,7 +76,7 @@ def command(source: options.Source, *, path: File, asked: Asked, force: Force = 
     The traces are those of the reference interpreter, in the tokens of a theorem; no weights are compiled.
     """
     from softmachine import api
-    from softmachine.cli.progress import bar
+    from softmachine.cli.output import bar
 
     rows = api.dataset(source, **asdict(asked))
     with bar("rows", rows.total, output) as advance:

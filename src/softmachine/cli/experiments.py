@@ -6,9 +6,8 @@ from typing import Annotated
 
 import typer
 
-from softmachine.cli import options, training
-from softmachine.cli.names import one_of
-from softmachine.cli.options import value
+from softmachine.cli import learn_common, options
+from softmachine.cli.options import one_of, value
 from softmachine.cli.output import Output
 
 EXAMPLES = """[dim]Examples:[/]
@@ -43,7 +42,7 @@ def command(
     *,
     scale: Scale = "small",
     seeds: Seeds = None,
-    folder: training.Runs = None,
+    folder: learn_common.Runs = None,
     workers: options.Workers = None,
     cluster: options.Cluster = None,
     output: Output,
@@ -59,7 +58,7 @@ def command(
 
     experiment = experiment_named(name)
     require_scale(scale)
-    records = training.trained(experiment.settings(scale, seeds), folder, workers, cluster, output)
+    records = learn_common.trained(experiment.settings(scale, seeds), folder, workers, cluster, output)
     if output.as_json:
         output.answer({"experiment": name, "scale": scale, "report": experiment.report(records), "runs": records})
         return

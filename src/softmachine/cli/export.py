@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from softmachine.cli import options
-from softmachine.cli.models import noted, rasp_theorem, say_notes
-from softmachine.cli.names import zoo_names
-from softmachine.cli.options import value
+from softmachine.cli.compile_options import noted, rasp_theorem, say_notes
+from softmachine.cli.options import value, zoo_names
 from softmachine.cli.output import Output
 from softmachine.languages.source import Source
 from softmachine.support.errors import Remedy, UsageError
@@ -19,7 +18,7 @@ from softmachine.support.text import many
 
 if TYPE_CHECKING:
     from softmachine.compiler.model import Model
-    from softmachine.exports.writing import Exported
+    from softmachine.exports.writer import Exported
 
 EXAMPLES = """[dim]Examples:[/]
   softmachine export palindrome --to gpt2 --context 256 -o palindrome-gpt2
@@ -116,7 +115,7 @@ def command(
             raise UsageError("the native format stores exact weights; --dtype does not apply")
         _export_native(item, folder, theorem, context, force, output)
         return
-    from softmachine.cli.progress import working
+    from softmachine.cli.output import working
 
     with working("exporting", output) as tell:
         exported = api.export(
@@ -158,8 +157,8 @@ def _export_native(
 def _export_set(name: str, folder: Path, to: str, dtype: str | None, force: bool, output: Output) -> None:
     """Write a set of models."""
     from softmachine import api
-    from softmachine.cli.progress import working
-    from softmachine.exports.sets import export_set
+    from softmachine.cli.output import working
+    from softmachine.exports.export import export_set
 
     if to == "native":
         raise UsageError("a set cannot be written in the native format", hint="export its models one by one")

@@ -20,7 +20,7 @@ def command(
     Each page is self-contained and shows all activations of a run. Open index.html in a browser.
     """
     from softmachine import api
-    from softmachine.cli.progress import working
+    from softmachine.cli.output import working
 
     with working("writing the gallery", output) as tell:
         pages = api.gallery(folder, tell=tell)

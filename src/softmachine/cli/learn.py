@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from softmachine.cli import options, training
+from softmachine.cli import learn_common, options
 from softmachine.cli.groups import Group
 from softmachine.cli.options import file, switch, value
 from softmachine.cli.output import Output
@@ -17,9 +17,9 @@ from softmachine.support.files import temporary_folder
 
 if TYPE_CHECKING:
     from softmachine.languages.source import Source
-    from softmachine.studies.learn.compiled import Beside
+    from softmachine.studies.learn.compiled_baseline import Beside
+    from softmachine.studies.learn.config import Schedule, Setting, Task
     from softmachine.studies.learn.runs import Record
-    from softmachine.studies.learn.settings import Schedule, Setting, Task
 
 EXAMPLES = """[dim]Examples:[/]
   softmachine learn parity-counter --train 8 --test 16 --steps 100
@@ -75,7 +75,7 @@ class Shapes(Group):
 
     def grid(self, task: Task, schedule: Schedule, positions: list[str]) -> list[Setting]:
         """Return the settings of all runs."""
-        from softmachine.studies.learn.tasks import grid
+        from softmachine.studies.learn.data import grid
 
         return grid(
             task,
@@ -126,7 +126,7 @@ class Data(Group):
 class Kept(Group):
     """The files to write."""
 
-    folder: training.Runs = None
+    folder: learn_common.Runs = None
     save: Annotated[
         Path | None,
         value("DIR", "Save the model of a single run as a stock LLaMA (positions none or rope).", "--save"),
@@ -147,7 +147,7 @@ class Kept(Group):
         Raises:
             UsageError: If one cannot be written.
         """
-        from softmachine.studies.learn.checkpoint import require_stock
+        from softmachine.studies.learn.hf_checkpoint import require_stock
         from softmachine.support.figures import require_picture
 
         if (self.save or self.probes) and cluster is not None:
@@ -194,8 +194,8 @@ def command(
 
     require_torch()
     from softmachine.api import load, source_of
-    from softmachine.studies.learn.settings import Schedule
-    from softmachine.studies.learn.tasks import task_for
+    from softmachine.studies.learn.config import Schedule
+    from softmachine.studies.learn.data import task_for
 
     item = source_of(load(source, format_name))
     tests = _numbers(test, "--test")
@@ -207,7 +207,7 @@ def command(
         folder = kept.folder or (
             Path(scratch) if kept.save or kept.probes else None
         )  # the files are made from saved weights
-        records = training.trained(settings, folder, workers, cluster, output)
+        records = learn_common.trained(settings, folder, workers, cluster, output)
         beside = _write_results(kept, item, settings[0], records, folder, output)
     _answer(records, beside, kept.files, output)
 
@@ -232,9 +232,9 @@ def _write_results(
     kept: Kept, item: Source, setting: Setting, records: list[Record], folder: Path | None, output: Output
 ) -> Beside | None:
     """Write the requested files; return the measurements of the compiled model, if requested."""
-    from softmachine.studies.learn.checkpoint import save_checkpoint
     from softmachine.studies.learn.data import corpus_of
-    from softmachine.studies.learn.pictures import draw_runs
+    from softmachine.studies.learn.hf_checkpoint import save_checkpoint
+    from softmachine.studies.learn.report import draw_runs
     from softmachine.studies.learn.runs import trained
 
     shown = kept.compiled or kept.plot or kept.probes  # a plot has the compiled model's line
@@ -251,10 +251,10 @@ def _measure_compiled(
 ) -> Beside:
     """Measure the compiled model on the same words, and probe the trained one for its variables."""
     from softmachine import api
-    from softmachine.cli.progress import working
-    from softmachine.studies.learn.compiled import beside
+    from softmachine.cli.output import working
+    from softmachine.studies.learn.compiled_baseline import beside
     from softmachine.studies.learn.data import corpus_of
-    from softmachine.studies.learn.pictures import draw_probes
+    from softmachine.studies.learn.report import draw_probes
     from softmachine.studies.learn.runs import trained
 
     task = setting.task
@@ -268,7 +268,7 @@ def _measure_compiled(
 
 
 def _answer(records: list[Record], beside: Beside | None, written: dict[str, str], output: Output) -> None:
-    from softmachine.studies.learn.tables import notes, table
+    from softmachine.studies.learn.report import notes, table
 
     if output.as_json:
         more = {} if beside is None else {"compiled": beside.to_json()}

@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from softmachine.cli import options
-from softmachine.cli.models import Wanted, open_model
-from softmachine.cli.names import one_of
-from softmachine.cli.options import Status, value
+from softmachine.cli.compile_options import Wanted, open_model
+from softmachine.cli.options import Status, one_of, value
 from softmachine.cli.output import Output
 from softmachine.support.errors import UsageError
 from softmachine.support.text import did_you_mean
@@ -19,8 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from softmachine.compiler.model import Model
-    from softmachine.engines.sweep import Sweep
-    from softmachine.studies.measure.rewriting import Rewriting
+    from softmachine.engines.check import Sweep
+    from softmachine.studies.measure.rewrite_cost import Rewriting
     from softmachine.theorems.codec import Word
 
 EXAMPLES = """[dim]Examples:[/]
@@ -59,8 +58,8 @@ def command(
 
     Exit status: 0 both are equal; 1 they differ.
     """
-    from softmachine.engines.sweep import Sweep
-    from softmachine.studies.measure.rewriting import Form, Rewriting, choose_fixed_point
+    from softmachine.engines.check import Sweep
+    from softmachine.studies.measure.rewrite_cost import Form, Rewriting, choose_fixed_point
 
     if form not in set(Form):
         raise UsageError(f"unknown form {form!r}", hint=did_you_mean(form, FORMS))
@@ -79,7 +78,7 @@ def command(
 
 def _differences(sweep: Sweep, rewriting: Rewriting, output: Output) -> Iterator[tuple[Word, int]]:
     """Yield the inputs on which the two differ, and the position."""
-    from softmachine.cli.progress import bar
+    from softmachine.cli.output import bar
 
     with bar("inputs", sweep.total, output) as advance:
         for word in _affordable_words(sweep):
@@ -98,7 +97,7 @@ def _affordable_words(sweep: Sweep) -> Iterator[Word]:
     """
     from itertools import groupby
 
-    from softmachine.support.estimates import foreseen
+    from softmachine.support.resources import foreseen
 
     done = 0
     for _, words in groupby(sweep.words_from(0), len):

@@ -10,17 +10,16 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from softmachine.cli import options
+from softmachine.cli.compile_options import Wanted, noted, open_for, rasp_theorem, view_of
 from softmachine.cli.groups import Group
-from softmachine.cli.inside import Inside
-from softmachine.cli.models import Wanted, noted, open_for, rasp_theorem, view_of
+from softmachine.cli.inspection_options import Inside
 from softmachine.cli.options import Status, file, switch, value
 from softmachine.cli.output import Output
 from softmachine.support.errors import EffortError, Remedy, SoftmachineError, UsageError
 
 if TYPE_CHECKING:
-    from softmachine.cli.looking import Looking
-    from softmachine.cli.pages import Paging
-    from softmachine.cli.watching import Watched, Watcher
+    from softmachine.cli.live_view import Watched, Watcher
+    from softmachine.cli.run_views import Looking, Paging
     from softmachine.compiler.model import Model
     from softmachine.engines.engine import Audited as AuditReport
     from softmachine.engines.run import Run, Running
@@ -132,7 +131,7 @@ class Execution(Group):
 
             require_comparable(verify=self.verify, checked=False)
         if self.checkpoint and self.engine != "dense":
-            from softmachine.engines.fast.saved_run import require_free
+            from softmachine.engines.fast.checkpoint import require_free
 
             require_free(self.checkpoint)
 
@@ -204,7 +203,7 @@ def _run_and_show(
     execution: Execution, model: Model, text: str, views: Views, *, trace: bool, tokens: bool, output: Output
 ) -> Status:
     """Run a model, and print or return the outcome."""
-    from softmachine.cli.progress import working
+    from softmachine.cli.output import working
 
     with working("preparing the weights", output):
         running = execution.running(model, text)
@@ -248,7 +247,7 @@ def _run_to_end(running: Running, text: str, output: Output, trace: bool) -> Wat
 
 def _audit(running: Running, count: int, seed: int, output: Output) -> tuple[AuditReport | None, EffortError | None]:
     """Audit random steps; return the report, or the error if the estimate is too high."""
-    from softmachine.cli.progress import working
+    from softmachine.cli.output import working
 
     if not count:
         return None, None
@@ -261,7 +260,7 @@ def _audit(running: Running, count: int, seed: int, output: Output) -> tuple[Aud
 
 def _show(ended: _FinishedRun, output: Output) -> None:
     """Print the outcome of a run as text."""
-    from softmachine.cli.watching import show_run
+    from softmachine.cli.live_view import show_run
 
     show_run(ended.run, output, ended.watched)
     if ended.audited:
@@ -284,7 +283,7 @@ def _save_unfinished(running: Running, output: Output) -> None:
 
 def _run_displayed(running: Running, text: str, output: Output, trace: bool) -> Watched:
     """Run to the end, displayed by a live screen, a trace, a status line, or not at all."""
-    from softmachine.cli.watching import MAX_ROWS, Trace, Watched, screen, status_line, watch
+    from softmachine.cli.live_view import MAX_ROWS, Trace, Watched, screen, status_line, watch
 
     view = view_of(running.model.codec, text, remember=MAX_ROWS)
     watcher: Watcher | None = None

@@ -6,8 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from softmachine.cli.options import Status
-from softmachine.cli.output import Output, printable
-from softmachine.cli.progress import working
+from softmachine.cli.output import Output, printable, working
 from softmachine.support.errors import UsageError
 from softmachine.support.text import many
 

@@ -9,7 +9,7 @@ from textwrap import wrap
 from typing import TYPE_CHECKING, Annotated
 
 from softmachine.cli import options
-from softmachine.cli.models import Compilation, Wanted, noted, open_model, say_notes
+from softmachine.cli.compile_options import Compilation, Wanted, noted, open_model, say_notes
 from softmachine.cli.options import file, switch, value
 from softmachine.cli.output import Output, printable, require_svg
 from softmachine.support.errors import Remedy, UsageError
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from softmachine.compiler.model import Model
-    from softmachine.engines.fast.codegen.emitted import Emitted
-    from softmachine.engines.fast.tables.interpreted import Interpreted
+    from softmachine.engines.fast.bytecode.interpreter import Interpreted
+    from softmachine.engines.fast.codegen.emitter import Emitted
     from softmachine.languages.source import Source
     from softmachine.theorems.codec import Codec
     from softmachine.transformer.weights import Transformer
@@ -74,7 +74,7 @@ def command(
         return
     if _show_exported(source, every, output):
         return
-    from softmachine.transformer.board import board as board_of
+    from softmachine.transformer.diagram import board as board_of
 
     if svg is not None:
         require_svg(svg)
@@ -109,7 +109,7 @@ def _show_exported(source: str, every: bool, output: Output) -> bool:
     """Show an exported folder by its map; return False if the source is not one."""
     if not os.path.isdir(source):  # noqa: PTH112 - a formula can be longer than a file name
         return False
-    from softmachine.exports.maps import read_map
+    from softmachine.exports.model_map import read_map
 
     mapped = read_map(Path(source))
     if mapped is None:
@@ -163,7 +163,7 @@ def _padding(codec: Codec[Source]) -> int:
 def _chain_of_thought(chain: Source | None) -> str | None:
     """Describe the length of the chains of thought of a C-RASP program."""
     from softmachine.languages.crasp import Program
-    from softmachine.studies.measure.thoughts import growth, thoughts
+    from softmachine.studies.measure.cot_length import growth, thoughts
 
     if not isinstance(chain, Program):
         return None

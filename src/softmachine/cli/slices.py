@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from softmachine.cli import options
-from softmachine.cli.models import noted, say_notes
+from softmachine.cli.compile_options import noted, say_notes
 from softmachine.cli.options import file, switch, value
 from softmachine.cli.output import Output
 from softmachine.support.errors import Remedy, SoftmachineError, UsageError
@@ -16,8 +16,8 @@ from softmachine.support.errors import Remedy, SoftmachineError, UsageError
 if TYPE_CHECKING:
     from softmachine.compiler.model import Model
     from softmachine.languages.source import Source
-    from softmachine.studies.measure.fitting import Fit
-    from softmachine.studies.measure.slices import Slice
+    from softmachine.studies.measure.growth_laws import Fit
+    from softmachine.studies.measure.myhill_nerode import Slice
 
 EXAMPLES = """[dim]Examples:[/]
   softmachine slices palindrome --up-to 12
@@ -83,10 +83,10 @@ def command(
     Languages of C-RASP, with or without chain of thought, have polynomially many (without relative counts).
     """
     from softmachine import api
-    from softmachine.cli.progress import bar
+    from softmachine.cli.output import bar
     from softmachine.compiler.model import Model
-    from softmachine.studies.measure.slices import Slice, describe, draw_slices, growth, table
-    from softmachine.studies.sweeps.slices import slices
+    from softmachine.studies.measure.myhill_nerode import Slice, describe, draw_slices, growth, table
+    from softmachine.studies.measure.slices import slices
     from softmachine.support.parallel import crew_of
 
     sweeping = {"plot": plot, "automata": automata, "workers": workers, "cluster": cluster, "journal": journal}
@@ -143,9 +143,9 @@ def _require_alone(options: dict[str, object]) -> None:
 
 def _print_formula_search(language: Source, length: int, largest: int, max_steps: int, output: Output) -> None:
     """Print the words that small formulas do not distinguish from the language."""
-    from softmachine.languages.deciding import decider
     from softmachine.languages.source import spelled
-    from softmachine.studies.measure.formulas import EVIDENCE, pairs_of, told_apart
+    from softmachine.studies.measure.formula_search import EVIDENCE, pairs_of, told_apart
+    from softmachine.studies.measure.slices import decider
 
     inside, outside = pairs_of(decider(language, max_steps=max_steps), language.alphabet, length)
     words = f"{len(inside)} words of length {length} that are in the language, {len(outside)} that are not"
@@ -174,7 +174,7 @@ def _print_formula_search(language: Source, length: int, largest: int, max_steps
 def _print_volumes(model: Model, up_to: int, output: Output) -> None:
     """Print the least fixed-point precision in which a model is correct, by length."""
     from softmachine.engines.check import check_words
-    from softmachine.studies.measure.volume import EVIDENCE, MOST_BITS, volumes
+    from softmachine.studies.measure.growth import EVIDENCE, MOST_BITS, volumes
     from softmachine.support.errors import PrecisionError
 
     def right(length: int, bits: int) -> bool:
@@ -208,7 +208,7 @@ def _automaton_sizes(language: Source, found: list[Slice]) -> dict[int, int]:
         SoftmachineError: If an automaton does not recognise the language.
     """
     from softmachine.languages.crasp import Program
-    from softmachine.studies.measure.automata import automaton
+    from softmachine.studies.measure.crasp_automaton import automaton
 
     if not isinstance(language, Program):
         raise UsageError(
@@ -225,7 +225,7 @@ def _automaton_sizes(language: Source, found: list[Slice]) -> dict[int, int]:
 
 
 def _print_automata(built: dict[int, int], output: Output) -> None:
-    from softmachine.studies.measure.fitting import fitted
+    from softmachine.studies.measure.growth_laws import fitted
 
     formula = fitted(built)
     output.say(f"\n{'length':>6}  states of the automaton whose states are the program's counts")
@@ -236,7 +236,7 @@ def _print_automata(built: dict[int, int], output: Output) -> None:
 
 
 def _answer(name: str, found: list[Slice], grown: Fit | None) -> dict[str, object]:
-    from softmachine.studies.measure.slices import FITTED
+    from softmachine.studies.measure.myhill_nerode import FITTED
 
     return {
         "name": name,

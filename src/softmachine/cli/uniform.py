@@ -46,7 +46,7 @@ def command(
 
     Exit status: 0 the outputs are equal; 1 they differ.
     """
-    from softmachine.cli.progress import bar
+    from softmachine.cli.output import bar
     from softmachine.studies.uniformity import FAMILIES, measured
 
     if family is None:
@@ -100,13 +100,13 @@ def _find_family(name: str) -> UniformFamily | WrittenFamily:
 def _programs(family: UniformFamily | WrittenFamily, output: Output) -> None:
     from inspect import getsource
 
-    from softmachine.studies.uniformity import UniformFamily, sourced
+    from softmachine.studies.uniformity import UniformFamily, circuit_families
 
     if isinstance(family, UniformFamily):
         sources = {"weights": getsource(family.weights), "features": getsource(family.features)}
         sources |= {"circuits": getsource(type(family.given[0]))} if family.circuit else {}
     else:
-        sources = {"circuit": sourced.program(family.source)}
+        sources = {"circuit": circuit_families.program(family.source)}
         sources |= {name: getsource(each) for name, each in family.programs.items()}
     if output.as_json:
         output.answer({"family": family.name, "programs": sources})

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from softmachine.cli.names import zoo_names
+from softmachine.cli.options import zoo_names
 from softmachine.cli.output import Output
 from softmachine.support.errors import SourceError
 from softmachine.support.text import did_you_mean, many

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from softmachine.compiler.allocate import schedule_to_allocation
-from softmachine.compiler.emit import allocation_to_transformer
+from softmachine.compiler.allocation import schedule_to_allocation
+from softmachine.compiler.coordinate_reuse import shared
+from softmachine.compiler.emission import allocation_to_transformer
 from softmachine.compiler.graph import program_to_graph
 from softmachine.compiler.schedule import graph_to_schedule
-from softmachine.compiler.share import shared
 from softmachine.ir.program import Program
 from softmachine.transformer.weights import Transformer
 

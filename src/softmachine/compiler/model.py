@@ -41,7 +41,7 @@ class Model:
         """The certificate, if it applies to these weights; None if they were changed since."""
         if self.certificate is None:
             return None
-        from softmachine.transformer.digest import digest
+        from softmachine.transformer.weights import digest
 
         return self.certificate if self.certificate.soft == digest(self.weights) else None
 

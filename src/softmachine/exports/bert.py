@@ -11,11 +11,11 @@ from functools import partial
 
 import numpy as np
 
-from softmachine.exports import checkpoint
+from softmachine.exports import hf_checkpoint
 from softmachine.exports.formats import StockFormat
 from softmachine.exports.gpt2 import NARROW
-from softmachine.exports.lowered import Affine, Array, Lowered, head_width, most_heads, most_units, relieved
-from softmachine.exports.placed import SAMPLING_GAIN, Mirrored, Placed, neutral_norms
+from softmachine.exports.lowered_model import Affine, Array, Lowered, head_width, most_heads, most_units, relieved
+from softmachine.exports.tensors import SAMPLING_GAIN, Mirrored, Placed, neutral_norms
 
 
 def bert(model: Lowered, dtype: str) -> Placed:
@@ -72,7 +72,7 @@ def _tensors(place: Mirrored, inner: int, norm: float) -> dict[str, Array]:
 EXPORT_FORMAT = StockFormat(
     "bert",
     "Hugging Face, BertForTokenClassification, for encoders",
-    partial(checkpoint.fill, place=bert, ahead=True),
+    partial(hf_checkpoint.fill, place=bert, ahead=True),
     decodes=False,
     encodes=True,
     rank=6,

@@ -1,4 +1,7 @@
-"""Export of a model to a folder that third-party software loads, and the choice of inputs to verify it on."""
+"""Export of a model to a folder that third-party software loads, and the choice of inputs to verify it on.
+
+Bundles of models with known circuits, exported together to one folder.
+"""
 
 from __future__ import annotations
 
@@ -6,27 +9,31 @@ import math
 import random
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import chain, islice, zip_longest
 from pathlib import Path
+from typing import Protocol
 
 from softmachine.certify import certify_theorem, require_theorem_weights
 from softmachine.compiler import compile_program
 from softmachine.compiler.model import Model
 from softmachine.engines.inputs.constraints import Wishes
-from softmachine.engines.inputs.neighbours import relative
 from softmachine.engines.inputs.row import Judge, Judged
+from softmachine.engines.inputs.sampling import relative
 from softmachine.engines.inputs.search import OTHER, Search
-from softmachine.exports.dialogue import dialogue_of
-from softmachine.exports.fits import WHOLE, require_decoder, require_encoder, require_length
 from softmachine.exports.folder import new_folder, require_free
 from softmachine.exports.formats import StockFormat, stock_format
-from softmachine.exports.lengths import words_that_fit
-from softmachine.exports.writing import Exported, describe
+from softmachine.exports.manifest import seal
+from softmachine.exports.prompt_format import dialogue_of
+from softmachine.exports.requirements import WHOLE, require_decoder, require_encoder, require_length
+from softmachine.exports.sequence_length import words_that_fit
+from softmachine.exports.writer import Exported, describe
 from softmachine.languages import zoo
 from softmachine.languages.source import Source
 from softmachine.languages.words import Word
-from softmachine.support.errors import ConstructionError, InputError, PrecisionError, UsageError
+from softmachine.support.errors import ConstructionError, InputError, PrecisionError, Remedy, UsageError
 from softmachine.support.progress import Tell, nobody
+from softmachine.support.text import did_you_mean
 from softmachine.theorems import Theorem, theorems_for
 from softmachine.theorems.codec import Codec, DecoderCodec
 
@@ -246,3 +253,69 @@ def _remedy(model: Model, form: StockFormat, dtype: str) -> str:
         return f"the theorem {better.name} is designed for {dtype}"
     wider = f"in {WIDER[dtype]}, or " if WIDER.get(dtype) in form.dtypes else ""
     return f"export it {wider}with a smaller --context"
+
+
+class Export(Protocol):
+    """Compiles and exports one model: :func:`softmachine.export`."""
+
+    def __call__(
+        self, model: str, folder: Path, *, to: str, context: int | None, dtype: str | None, tell: Tell
+    ) -> Exported:
+        """Export the model of a source."""
+
+
+_GROWING = {
+    "interp": (
+        ("majority-crasp flip-flop-formula dyck-1-crasp parity-formula majority-formula bigram-formula", 64),
+        ("parity-counter dyck-1-formula alternating-formula bit-inversion increment parity", 64),
+        ("divisible-by-three busy-beaver-3", 64),
+        ("busy-beaver-4 palindrome", 128),
+        ("binary-addition", 256),
+        ("two-tape-palindrome", 128),
+    ),
+    "encoders": (
+        ("majority-formula bigram-program flip-flop-formula last-symbol shift-program", 32),
+        ("lookahead-adder-4 sorting-6", 128),
+        ("trigram-program dyck-1-program response-formula induction-head majority-rule reverse-program", 32),
+        ("flip-flop-program dyck-2-program two-hop-induction-head", 32),
+    ),
+}
+SETS = {
+    name: tuple((source, length) for sources, length in rows for source in sources.split())
+    for name, rows in _GROWING.items()
+}
+"""Bundles of models with known circuits, in order of size: names of the zoo with numbers of positions.
+
+``interp`` holds decoders, ``encoders`` is for formats with bidirectional attention.
+"""
+
+
+def export_set(
+    name: str, folder: Path, *, to: str, dtype: str | None, force: bool, export: Export, tell: Tell = nobody
+) -> tuple[Exported, ...]:
+    """Export every model of a bundle to a subfolder, all or nothing; see :data:`SETS`."""
+    if name not in SETS:
+        raise UsageError(f"unknown set {name!r}", hint=did_you_mean(name, SETS))
+    form = stock_format(to)
+    if name == "encoders" and not form.encodes:
+        raise UsageError(
+            f"the set encoders cannot be written as {to}", hint=Remedy("choose {} or --to onnx", to="bert")
+        )
+    if name == "interp" and not (form.decodes and form.positions):
+        raise UsageError(f"the set interp cannot be written as {to}", hint="choose gpt2, gpt2-default or onnx")
+    written: list[Exported] = []
+    with new_folder(folder, force=force) as new:
+        for number, (source, length) in enumerate(SETS[name], 1):
+            report_one = partial(_told_of_one, tell, f"{source} ({number} of {len(SETS[name])})")
+            made = export(source, new / source, to=to, context=length, dtype=dtype, tell=report_one)
+            written.append(replace(made, folder=folder / source))
+        models = [
+            {"folder": item.folder.name, "architecture": item.architecture, "positions": item.length}
+            for item in written
+        ]
+        seal(new, {"format": "softmachine-set", "version": 2, "name": name, "models": models})
+    return tuple(written)
+
+
+def _told_of_one(tell: Tell, model: str, doing: str) -> None:
+    tell(f"{model}: {doing}")

@@ -8,13 +8,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from softmachine.exports import checkpoint
-from softmachine.exports.writing import Fill
+from softmachine.exports import hf_checkpoint
+from softmachine.exports.writer import Fill
 from softmachine.support.errors import UsageError
 from softmachine.support.plugins import Shelf
 from softmachine.support.text import did_you_mean
 
-WIDE = tuple(dtype for dtype in checkpoint.DTYPES if dtype != "float16")
+WIDE = tuple(dtype for dtype in hf_checkpoint.DTYPES if dtype != "float16")
 """The dtypes of formats whose norms need constants out of the range of float16."""
 
 
@@ -37,11 +37,11 @@ class StockFormat:
     name: str
     about: str
     fill: Fill
-    dtypes: tuple[str, ...] = checkpoint.DTYPES
+    dtypes: tuple[str, ...] = hf_checkpoint.DTYPES
     positions: bool = True
     decodes: bool = True
     encodes: bool = False
-    libraries: Callable[[], None] = checkpoint.require_libraries
+    libraries: Callable[[], None] = hf_checkpoint.require_libraries
     rank: int = 1000
 
     def require_libraries(self) -> None:
@@ -51,7 +51,7 @@ class StockFormat:
     def require_dtype(self, dtype: str) -> None:
         """Check that the format supports a number format of the weights."""
         if dtype not in self.dtypes:
-            more = "" if self.dtypes == checkpoint.DTYPES else f"; gpt2 has {', '.join(checkpoint.DTYPES)}"
+            more = "" if self.dtypes == hf_checkpoint.DTYPES else f"; gpt2 has {', '.join(hf_checkpoint.DTYPES)}"
             hint = f"choose {' or '.join(self.dtypes)}{more}"
             raise UsageError(f"{self.name} does not support {dtype}", hint=hint)
 

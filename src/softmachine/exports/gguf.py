@@ -13,15 +13,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from softmachine.compiler.model import Model
-from softmachine.exports import checkpoint
-from softmachine.exports.dialogue import Dialogue
+from softmachine.exports import hf_checkpoint
 from softmachine.exports.formats import StockFormat
 from softmachine.exports.llama import llama
-from softmachine.exports.lower import lower
-from softmachine.exports.manual import Manual
-from softmachine.exports.placed import Placed
-from softmachine.exports.stock import STRETCH
-from softmachine.exports.writing import Filled
+from softmachine.exports.lowering import lower
+from softmachine.exports.model_card import Manual
+from softmachine.exports.prompt_format import Dialogue
+from softmachine.exports.requirements import STRETCH
+from softmachine.exports.tensors import Placed
+from softmachine.exports.writer import Filled
 from softmachine.support.files import temporary_folder
 from softmachine.support.progress import Tell
 
@@ -50,7 +50,7 @@ def fill(model: Model, folder: Path, length: int, dtype: str, prompt_format: Dia
     tell("placing the weights")
     placed = llama(lower(model, length), dtype)
     with temporary_folder(dir=folder) as scratch:
-        facts = checkpoint.new_checkpoint(placed, Path(scratch), dtype, prompt_format, every_format=False, tell=tell)
+        facts = hf_checkpoint.new_checkpoint(placed, Path(scratch), dtype, prompt_format, every_format=False, tell=tell)
     _write_file(model.name, placed, folder / FILE, prompt_format)
     return Filled(placed, "llama (GGUF)", *facts, _MANUAL)
 
@@ -140,7 +140,7 @@ def _tensor_name(key: str) -> str:
     return f"{'' if layer is None else f'blk.{layer}.'}{_NAMES[rest]}.weight"
 
 
-_LIBRARIES = checkpoint.needing(("gguf", "gguf"), ("torch", "hf"), ("transformers", "hf"))
+_LIBRARIES = hf_checkpoint.needing(("gguf", "gguf"), ("torch", "hf"), ("transformers", "hf"))
 EXPORT_FORMAT = StockFormat(
     "gguf", "GGUF, for llama.cpp", fill, ("float32",), positions=False, libraries=_LIBRARIES, rank=8
 )

@@ -17,9 +17,9 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from softmachine.exports import checkpoint
+from softmachine.exports import hf_checkpoint
 from softmachine.exports.formats import WIDE, StockFormat
-from softmachine.exports.lowered import (
+from softmachine.exports.lowered_model import (
     Affine,
     Array,
     Lowered,
@@ -29,7 +29,7 @@ from softmachine.exports.lowered import (
     most_units,
     relieved,
 )
-from softmachine.exports.placed import SAMPLING_GAIN, Mirrored, Placed, neutral_norms
+from softmachine.exports.tensors import SAMPLING_GAIN, Mirrored, Placed, neutral_norms
 from softmachine.support.errors import ConstructionError
 
 LARGE = 2.0**20
@@ -172,11 +172,13 @@ def _copying(layer: LoweredLayer, narrow: LoweredLayer, read: NDArray[np.intp], 
 
 
 EXPORT_FORMAT = (
-    StockFormat("gpt2", "Hugging Face, GPT2LMHeadModel, neutral norms", partial(checkpoint.fill, place=gpt2), rank=1),
+    StockFormat(
+        "gpt2", "Hugging Face, GPT2LMHeadModel, neutral norms", partial(hf_checkpoint.fill, place=gpt2), rank=1
+    ),
     StockFormat(
         "gpt2-default",
         "Hugging Face, GPT2LMHeadModel, default configuration",
-        partial(checkpoint.fill, place=gpt2_default),
+        partial(hf_checkpoint.fill, place=gpt2_default),
         WIDE,
         rank=2,
     ),

@@ -12,11 +12,11 @@ from functools import partial
 
 import numpy as np
 
-from softmachine.exports import checkpoint
+from softmachine.exports import hf_checkpoint
 from softmachine.exports.formats import WIDE, StockFormat
-from softmachine.exports.lowered import Affine, Array, Lowered, LoweredLayer, head_width, most_heads, most_units
-from softmachine.exports.placed import SAMPLING_GAIN, Placed, Stream
-from softmachine.exports.stock import unrotated
+from softmachine.exports.lowered_model import Affine, Array, Lowered, LoweredLayer, head_width, most_heads, most_units
+from softmachine.exports.requirements import unrotated
+from softmachine.exports.tensors import SAMPLING_GAIN, Placed, Stream
 from softmachine.support.errors import ConstructionError
 
 LARGE = 2.0**30
@@ -109,7 +109,7 @@ class _Place(Stream):
 
 EXPORT_FORMAT = tuple(
     StockFormat(
-        kind, f"Hugging Face, {name}", partial(checkpoint.fill, place=partial(_place, kind)), WIDE, False, rank=k
+        kind, f"Hugging Face, {name}", partial(hf_checkpoint.fill, place=partial(_place, kind)), WIDE, False, rank=k
     )
     for k, (kind, name) in enumerate(_CLASSES.items(), 3)
 )

@@ -27,7 +27,7 @@ from softmachine.exports.manifest import (
     seal,
     verify,
 )
-from softmachine.exports.native_data import Array, Json, to_data, transformer_from
+from softmachine.exports.native_tensors import Array, Json, to_data, transformer_from
 from softmachine.languages.formats import source_from, source_text
 from softmachine.languages.source import Source
 from softmachine.support.errors import Place, SoftmachineError, SourceError, UsageError

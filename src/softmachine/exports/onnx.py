@@ -14,15 +14,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from softmachine.compiler.model import Model
-from softmachine.exports.checkpoint import needing
-from softmachine.exports.dialogue import Dialogue
 from softmachine.exports.formats import StockFormat
-from softmachine.exports.lower import lower
-from softmachine.exports.lowered import Affine, Array, Lowered, LoweredHead, most_heads
-from softmachine.exports.manual import SEPARATED, Manual
-from softmachine.exports.placed import SAMPLING_GAIN, Placed
-from softmachine.exports.verify import Hearing, Verification
-from softmachine.exports.writing import Filled
+from softmachine.exports.hf_checkpoint import needing
+from softmachine.exports.lowered_model import Affine, Array, Lowered, LoweredHead, most_heads
+from softmachine.exports.lowering import lower
+from softmachine.exports.model_card import SEPARATED, Manual
+from softmachine.exports.prompt_format import Dialogue
+from softmachine.exports.tensors import SAMPLING_GAIN, Placed
+from softmachine.exports.verification import Hearing, Verification
+from softmachine.exports.writer import Filled
 from softmachine.support.files import write
 from softmachine.support.progress import Tell, told
 

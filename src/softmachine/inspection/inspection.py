@@ -10,20 +10,20 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 
-from softmachine.engines.dense.effort import allow_pass, longest
+from softmachine.engines.dense.cost_estimate import allow_pass, longest
 from softmachine.engines.dense.engine import DenseEngine, Pass
 from softmachine.engines.numerics import arithmetic
 from softmachine.engines.result import Run
-from softmachine.inspection.choices import Choices, Pattern
+from softmachine.inspection.activations import Logits, Moment
+from softmachine.inspection.attention_patterns import Choices, Pattern
 from softmachine.inspection.contexts import Context, Contexts
-from softmachine.inspection.moment import Logits, Moment
+from softmachine.inspection.hooks import Notebook
 from softmachine.inspection.numbers import numbers
-from softmachine.inspection.watching import Notebook
 from softmachine.support.errors import PartedError, PrecisionError, Remedy, UsageError
-from softmachine.support.estimates import consent
+from softmachine.support.resources import consent
 from softmachine.support.text import many
 from softmachine.theorems.codec import DecoderCodec
-from softmachine.transformer.sight import Number
+from softmachine.transformer.head_view import Number
 from softmachine.transformer.weights import Head, Transformer
 
 PIECE = 1024
@@ -136,7 +136,7 @@ class Inspection:
             self._reading = context.segment, self.contexts.tokens(context), self.engine.start(length=length)
         _, tokens, reading = self._reading
         if self._takes_long(reading, place):
-            from softmachine.inspection.prefix import adopt_prefix
+            from softmachine.inspection.kv_prefill import adopt_prefix
 
             far = self.engine.start()
             if adopt_prefix(far, tokens[: 1 << place.bit_length()]):  # and more, for later positions

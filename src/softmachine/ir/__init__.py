@@ -4,7 +4,7 @@ A signal is a vector at every position of the sequence. Five primitives create s
 else is a gadget composed of them (:mod:`.gadgets`). :func:`.evaluate.evaluate` computes any signal exactly.
 """
 
-from softmachine.ir.evaluate import evaluate
+from softmachine.ir.interpreter import evaluate
 from softmachine.ir.primitives import attend, loop, named, norm, position, relu, step, token
 from softmachine.ir.program import Program, Vocabulary, recogniser
 from softmachine.ir.signal import Signal, constant, stack, total, weighted

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from fractions import Fraction
 
-from softmachine.ir.kinds import BIT, INTEGERS, SHARES, Kind, exactly, rectified, union
+from softmachine.ir.ranges import BIT, INTEGERS, SHARES, Kind, exactly, rectified, union
 from softmachine.ir.signal import Affine, Node, Signal, of_node
 from softmachine.support.errors import ConstructionError
 from softmachine.support.polynomial import Bound

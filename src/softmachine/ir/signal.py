@@ -13,7 +13,7 @@ from fractions import Fraction
 from functools import cached_property
 from typing import ClassVar, Self
 
-from softmachine.ir.kinds import BIT, Kind, combination, exactly
+from softmachine.ir.ranges import BIT, Kind, combination, exactly
 from softmachine.support.errors import ConstructionError
 
 

@@ -13,7 +13,7 @@ from importlib import import_module
 from typing import Any
 
 from softmachine.languages.formats import Format
-from softmachine.languages.text.layout import QUOTED
+from softmachine.languages.text.statements import QUOTED
 
 TEMPORAL_HEADER = re.compile(r"\ufeff?(?:[ \t]*(?:#[^\n]*)?\n)*[ \t]*alphabet(?=\s|$)(?P<letters>[^\n]*)")
 """The line of a formula that declares its alphabet, with the comments before it."""
@@ -110,35 +110,35 @@ FORMATS = (
     _builtin(
         "family",
         (".family",),
-        "softmachine.languages.family.syntax",
+        "softmachine.languages.family.parser",
         _contains(rf"{_COMMENTS}family\s+\S"),
         rank=35,
     ),
     _builtin(
         "logspace",
         (".nl",),
-        "softmachine.languages.logspace.syntax",
+        "softmachine.languages.logspace.parser",
         _contains(rf"{_COMMENTS}machine\s+\S+[^\n]*\n", r"^\s*space\s"),
         rank=36,
     ),
     _builtin(
         "srasp",
         (".srasp",),
-        "softmachine.languages.srasp.syntax",
+        "softmachine.languages.srasp.parser",
         _contains(r"^[ \t]*[^\W\d]\w*[ \t]*\([ \t]*i[ \t]*\)[ \t]*=", r"^[ \t]*(?:alphabet|output)[ \t]+\S"),
         rank=40,
     ),
     _builtin(
         "counter",
         (".cm",),
-        "softmachine.languages.counter.syntax",
+        "softmachine.languages.counter.parser",
         _contains(r"^[ \t]*start[ \t]+[^\s:]", r"^[ \t]*\S[^\n]*:[^\n]*(?:->|→)"),
         rank=50,
     ),
     _builtin(
         "crasp",
         (".crasp",),
-        "softmachine.languages.crasp.syntax",
+        "softmachine.languages.crasp.parser",
         _contains(
             r"^[ \t]*alphabet[ \t]+\S",
             rf"^[ \t]*(?:{QUOTED}|[^\s<:]+)[ \t]*(?::=|<-(?!>))"
@@ -149,7 +149,7 @@ FORMATS = (
     _builtin(
         "rasp",
         (".rasp",),
-        "softmachine.languages.rasp.syntax",
+        "softmachine.languages.rasp.parser",
         _contains(
             ";",
             r"^\s*(?:\w+(?:\s*,\s*\w+)*\s*=[^=]|def\s+\w+\s*\(|repeat\s+\w+\s*=)",
@@ -178,9 +178,9 @@ FORMATS = (
         _contains(r"\A\s*\d+[ \t]+\d+[ \t\r]*\n\s*\d[\d \t]*\r?\n"),
         rank=100,
     ),
-    _builtin("temporal", (".ltl",), "softmachine.languages.temporal.syntax", _is_formula, rank=110),
-    _builtin("edges", (".edges",), "softmachine.languages.graph.edges", _is_edge_list, rank=120),
-    _json("turing", "softmachine.languages.turing.json_form"),
-    _json("circuit", "softmachine.languages.circuit.json_form"),
-    _json("graph", "softmachine.languages.graph.json_form"),
+    _builtin("temporal", (".ltl",), "softmachine.languages.temporal.parser", _is_formula, rank=110),
+    _builtin("edges", (".edges",), "softmachine.languages.graph.graph", _is_edge_list, rank=120),
+    _json("turing", "softmachine.languages.turing.json_format"),
+    _json("circuit", "softmachine.languages.circuit.json_format"),
+    _json("graph", "softmachine.languages.graph.graph"),
 )

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from pathlib import PurePath
 from typing import ClassVar, Protocol, runtime_checkable
 
-from softmachine.support.arguments import show_value
+from softmachine.support.argument_validation import show_value
 from softmachine.support.errors import InputError, Place, SourceError
 from softmachine.support.text import SURROGATE, printable
 

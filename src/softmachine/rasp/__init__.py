@@ -9,10 +9,10 @@
 """
 
 from softmachine.languages.rasp.program import Program
-from softmachine.languages.rasp.python.expressions import Expression, annotate
-from softmachine.languages.rasp.python.expressions import Expression as RASPExpr
-from softmachine.languages.rasp.python.programs import program
-from softmachine.languages.rasp.python.programs import values as evaluate
+from softmachine.languages.rasp.python.expression import Expression, annotate
+from softmachine.languages.rasp.python.expression import Expression as RASPExpr
+from softmachine.languages.rasp.python.lowering import program
+from softmachine.languages.rasp.python.lowering import values as evaluate
 from softmachine.languages.rasp.python.selectors import (
     Aggregate,
     Comparison,

@@ -1,1 +1,8 @@
-"""Utilities independent of transformers: errors, text, plug-ins, files, resources, parallel map, JIT."""
+"""Utilities independent of transformers: errors, text, plug-ins, files, resources, parallel map, JIT.
+
+The version of the package.
+"""
+
+from __future__ import annotations
+
+__version__ = "0.2.0"

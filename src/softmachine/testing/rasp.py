@@ -8,7 +8,8 @@ from fractions import Fraction
 from itertools import product
 
 from softmachine.languages.rasp import Definition, Finite, Integer, Operator, Program, Ratio, Reduction, Type, Value
-from softmachine.languages.rasp.core import (
+from softmachine.languages.rasp.inference import Inference
+from softmachine.languages.rasp.ir import (
     COMPARISONS,
     Aggregate,
     Apply,
@@ -26,7 +27,6 @@ from softmachine.languages.rasp.core import (
     Width,
     operands,
 )
-from softmachine.languages.rasp.inference import Inference
 from softmachine.languages.rasp.ranges import distinct
 from softmachine.languages.rasp.values import is_number
 from softmachine.testing.randomness import Seed, generator

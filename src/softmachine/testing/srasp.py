@@ -6,7 +6,7 @@ import random
 
 from softmachine.languages.linear import Relation
 from softmachine.languages.srasp import BOOLEAN, INTEGER, Definition, Kind, Program, Type
-from softmachine.languages.srasp.expressions import (
+from softmachine.languages.srasp.ast import (
     Add,
     And,
     Attention,

@@ -39,7 +39,7 @@ _SHELF = Shelf(
     Theorem,
     attribute="THEOREMS",
     package="softmachine.theorems",
-    pattern="*/theorem.py",
+    pattern="**/*.py",
     main=("theorem.py",),
     group="softmachine.theorems",
     objection=_objection,

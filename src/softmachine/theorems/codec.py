@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import ClassVar, Generic, TypeAlias, TypeVar
 
 from softmachine.languages.formats import source_text
-from softmachine.languages.scene import Rows, Scene, Stretch
+from softmachine.languages.run_view import Rows, Scene, Stretch
 from softmachine.languages.source import Source, spelled
 from softmachine.languages.words import words_from
 from softmachine.support.compare import Comparison, in_pieces

@@ -14,9 +14,9 @@ from softmachine.support.errors import ConstructionError, OutgrownError, Remedy
 from softmachine.support.text import family
 from softmachine.theorems.codec import Codec
 from softmachine.theorems.cost import Cost
-from softmachine.transformer.column import Column
 from softmachine.transformer.features import Feature, Relation
-from softmachine.transformer.sight import Sight
+from softmachine.transformer.head_view import Sight
+from softmachine.transformer.trace_column import Column
 
 API = 1
 """Version of the plug-in interface of theorems."""

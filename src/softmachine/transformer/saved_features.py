@@ -12,7 +12,7 @@ from typing import TypeAlias, get_args, get_origin, get_type_hints
 
 from softmachine.transformer import features as plain
 from softmachine.transformer.features import Feature, Relation
-from softmachine.transformer.wired_features import AddressBit, AddressVector, InBlocks, Shifted, Table
+from softmachine.transformer.table_features import AddressBit, AddressVector, InBlocks, Shifted, Table
 
 FEATURES: tuple[type[Feature | Relation], ...] = (
     plain.Constant,

@@ -3,18 +3,26 @@
 Multi-head attention and feed-forward sublayers around a residual stream; layer norm only inside feed-forward sublayers
 that have it. Encoders and decoders are the same class: in a decoder all masks are causal, and the outputs are next
 tokens.
+
+The digest of a transformer: SHA-256 of its numbers and structure, without the names of coordinates, heads and units.
+
+Two transformers with the same digest compute the same logits. Vocabulary and outputs are part of it, since they define
+what is computed; position features and relations enter by their saved form.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, is_dataclass
 from fractions import Fraction
 from functools import cached_property
+from hashlib import sha256
 
 from softmachine.support.errors import ConstructionError
 from softmachine.transformer.attention import Mask, Weighting
 from softmachine.transformer.features import Feature, Relation
+from softmachine.transformer.saved_features import to_json
 
 Row = tuple[tuple[int, Fraction], ...]
 
@@ -257,11 +265,41 @@ class Transformer:
         return "hard" if all(weighting.hard for weighting in self.weightings) else "soft"
 
     def __str__(self) -> str:
-        from softmachine.transformer.board import board
+        from softmachine.transformer.diagram import board
 
         return board(self)
 
     def _repr_html_(self) -> str:
-        from softmachine.transformer.board import board_html
+        from softmachine.transformer.diagram import board_html
 
         return board_html(self)
+
+
+NAMES = ("name", "coordinates", "units")
+"""The fields that hold nothing but names."""
+
+
+def digest(transformer: Transformer) -> str:
+    """SHA-256, in hexadecimal digits."""
+    hashed = sha256()
+    for part in _parts(transformer):
+        hashed.update(f"{part}\n".encode(errors="surrogatepass"))
+    return hashed.hexdigest()
+
+
+def _parts(item: object) -> Iterator[str]:
+    """The numbers of a value in a fixed order, with the length of every sequence."""
+    if isinstance(item, Feature | Relation):
+        yield json.dumps(to_json(item), sort_keys=True)
+    elif isinstance(item, Matrix):
+        yield repr((item.columns, item.rows))
+    elif is_dataclass(item):
+        for part in fields(item):
+            if part.name not in NAMES:
+                yield from _parts(getattr(item, part.name))
+    elif isinstance(item, tuple):
+        yield f"[{len(item)}]"
+        for part in item:
+            yield from _parts(part)
+    else:
+        yield repr(item)

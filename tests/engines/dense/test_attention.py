@@ -14,7 +14,7 @@ import pytest
 import softmachine as sm
 from softmachine.compiler.model import Model
 from softmachine.engines.dense import attention
-from softmachine.engines.dense.decode import decode
+from softmachine.engines.dense.decoding import decode
 from softmachine.engines.dense.engine import DenseEngine
 from softmachine.engines.numerics import Tensor
 from softmachine.support.errors import PrecisionError

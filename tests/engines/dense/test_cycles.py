@@ -11,8 +11,8 @@ import pytest
 from numpy.typing import ArrayLike
 
 from softmachine import api
-from softmachine.engines.dense.cycles import after_turns
 from softmachine.engines.dense.engine import DenseEngine, Pass
+from softmachine.engines.dense.loop_cycles import after_turns
 from softmachine.engines.numerics import Tensor
 from softmachine.support.errors import PrecisionError
 

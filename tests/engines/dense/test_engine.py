@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from softmachine.engines.dense.decode import continuation, decode
+from softmachine.engines.dense.decoding import continuation, decode
 from softmachine.engines.dense.engine import DenseEngine
 from softmachine.engines.numerics import Tensor
 from softmachine.support.errors import (

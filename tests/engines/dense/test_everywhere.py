@@ -15,12 +15,12 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 import softmachine as sm
-from softmachine.engines.dense import attention, everywhere, memory
+from softmachine.engines.dense import attention, incremental_attention, kv_cache
 from softmachine.engines.dense.engine import DenseEngine
-from softmachine.engines.dense.everywhere import Asked, Kinds, Picks
+from softmachine.engines.dense.incremental_attention import Asked, Kinds, Picks
 from softmachine.engines.numerics import Tensor, UndecidedError, arithmetic
 from softmachine.engines.numerics.base import Array
-from softmachine.engines.numerics.floating import Float
+from softmachine.engines.numerics.float import Float
 from softmachine.languages.circuit import evaluate, multiplier
 from softmachine.support.errors import PrecisionError
 from softmachine.testing.circuit import random_circuit
@@ -37,9 +37,9 @@ def from_positions(count: int, scores: int = 1) -> Iterator[None]:
     """Set the number of positions from which rows are deduplicated, and the number of scores per chunk."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(attention, "MANY", count)
-        patch.setattr(memory, "FEWEST_ROWS", count)
-        patch.setattr(everywhere, "MOST_SCORES", scores)
-        patch.setattr(everywhere, "QUERIES", 5)
+        patch.setattr(kv_cache, "FEWEST_ROWS", count)
+        patch.setattr(incremental_attention, "MOST_SCORES", scores)
+        patch.setattr(incremental_attention, "QUERIES", 5)
         yield
 
 
@@ -172,7 +172,7 @@ def test_turn_after_turn_the_best_keys_are_picked(seed: int, name: str, most_nea
 
     query, key, visible = drawn(40), drawn(40), np.ones((40, 40), dtype=bool)
     with from_positions(ALWAYS), pytest.MonkeyPatch.context() as patch:
-        patch.setattr(everywhere, "MOST_NEAR", most_near)
+        patch.setattr(incremental_attention, "MOST_NEAR", most_near)
         for _ in range(8):
             try:
                 right = numbers.choose(tensor(query), tensor(key), None, visible, Choice.AVERAGE)[0]

@@ -10,11 +10,10 @@ import numpy as np
 import pytest
 
 import softmachine as sm
-from softmachine.engines.dense import guessing
-from softmachine.engines.dense.decode import decode
+from softmachine.engines.dense import decoding
+from softmachine.engines.dense.decoding import decode, decode_segments
+from softmachine.engines.dense.draft_model import PlainWeights
 from softmachine.engines.dense.engine import DenseEngine, Pass
-from softmachine.engines.dense.plain_run import PlainWeights
-from softmachine.engines.dense.segments import decode_segments
 from softmachine.engines.numerics import Tensor
 from softmachine.support.errors import PrecisionError, SoftmachineError
 from softmachine.theorems.codec import Prompt, SegmentedCodec
@@ -27,7 +26,7 @@ BUSY_BEAVER = sm.compile("busy-beaver-3").weights
 @pytest.fixture
 def always(monkeypatch: pytest.MonkeyPatch) -> None:
     """Speculation starts at the first token."""
-    monkeypatch.setattr(guessing, "_FROM", 0)
+    monkeypatch.setattr(decoding, "_FROM", 0)
 
 
 def said(engine: DenseEngine, word: Sequence[str], count: int, stops: Callable[[str], bool] | None = None) -> list[str]:

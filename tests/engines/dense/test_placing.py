@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from softmachine.engines.dense.placing import PIECE, Placed
+from softmachine.engines.dense.position_cache import PIECE, Placed
 from softmachine.engines.numerics import arithmetic
 from softmachine.support.errors import ConstructionError
 from softmachine.transformer.features import INVERSE, LENGTH, Bit, I

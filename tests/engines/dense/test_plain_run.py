@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 import softmachine as sm
-from softmachine.engines.dense.decode import decode
+from softmachine.engines.dense.decoding import decode
+from softmachine.engines.dense.draft_model import PlainRun, PlainWeights
 from softmachine.engines.dense.engine import DenseEngine
-from softmachine.engines.dense.plain_run import PlainRun, PlainWeights
 from softmachine.support.errors import InputError, SoftmachineError
 from softmachine.transformer.attention import softmax
 from softmachine.transformer.features import NEXT

@@ -10,7 +10,7 @@ import pytest
 import softmachine as sm
 from softmachine.engines.dense.attention import Search
 from softmachine.engines.dense.engine import DenseEngine
-from softmachine.engines.dense.watching import Where
+from softmachine.engines.dense.hooks import Where
 from softmachine.engines.numerics import Tensor
 
 

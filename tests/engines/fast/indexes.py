@@ -10,14 +10,15 @@ from typing import Any, cast
 
 import numpy as np
 
-from softmachine.engines.fast import store
-from softmachine.engines.fast.indexes import finding, groups
-from softmachine.engines.fast.indexes.storages import KeyGroups
+from softmachine.engines.fast import code_cache
+from softmachine.engines.fast.indexes import groups
+from softmachine.engines.fast.indexes import groups as finding
+from softmachine.engines.fast.indexes.arrays import KeyGroups
 
 
 def kernel_of(module: ModuleType, name: str, *, plain: bool) -> Callable[..., Any]:
     """A kernel as plain Python, or as machine code."""
-    return cast(Callable[..., Any], store.plain_names(vars(module))[name]) if plain else _compiled(module, name)
+    return cast(Callable[..., Any], code_cache.plain_names(vars(module))[name]) if plain else _compiled(module, name)
 
 
 @cache
@@ -27,7 +28,7 @@ def _compiled(module: ModuleType, name: str) -> Callable[..., Any]:
     text = f"from {module.__name__} import {name}\n\n\ndef advance({parameters}, found):\n"
     inserts = name.startswith("insert")
     text += f"    {'found[0]' if inserts else 'found[0], found[1]'} = {name}({parameters})\n"
-    advance, found = store.compiled(text), np.zeros(2, dtype=np.int64)
+    advance, found = code_cache.compiled(text), np.zeros(2, dtype=np.int64)
 
     def call(*arguments: Any) -> Any:
         advance(*arguments, found)

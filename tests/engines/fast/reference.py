@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from softmachine.compiler.model import Model
 from softmachine.languages.turing import Action, Tape
-from softmachine.theorems.chapter_8.tokens import TuringCodec
+from softmachine.theorems.turing.average_hard.codec import TuringCodec
 
 MOVES = {"L": -1, "S": 0, "R": 1}
 

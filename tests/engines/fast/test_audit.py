@@ -12,9 +12,8 @@ import pytest
 import softmachine as sm
 from softmachine.engines.fast import Audit, Declined, FastEngine, FastPass, audit
 from softmachine.engines.fast.analysis.flow import Retrieved
-from softmachine.engines.fast.columns import Block, Name, OfAtom, OfPosition, OfToken
-from softmachine.engines.fast.every_score import Question, Search, Sum
-from softmachine.engines.fast.recording import read_again
+from softmachine.engines.fast.audit import read_again
+from softmachine.engines.fast.exact_attention import Block, Name, OfAtom, OfPosition, OfToken, Question, Search, Sum
 from softmachine.engines.run import Running
 from softmachine.support.errors import AmbiguousTokenError
 from softmachine.transformer.attention import Choice

@@ -12,7 +12,7 @@ import pytest
 import softmachine as sm
 from softmachine.engines.run import Running
 from softmachine.support.errors import EffortError, PrecisionError
-from softmachine.support.estimates import consent
+from softmachine.support.resources import consent
 
 
 def test_a_high_step_limit_is_allowed_and_its_cost_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -37,7 +37,7 @@ def test_nothing_is_reported_about_the_default_step_limit(monkeypatch: pytest.Mo
 
 
 def test_a_run_beyond_the_limit_reports_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("softmachine.engines.fast.codegen.emitted.Emitted.horizon", 60)
+    monkeypatch.setattr("softmachine.engines.fast.codegen.emitter.Emitted.horizon", 60)
     running = Running(sm.compile("busy-beaver-4"), "", engine="fast", max_steps=10**10)
     with pytest.raises(PrecisionError, match="more than 60 positions"):
         list(running.pieces())

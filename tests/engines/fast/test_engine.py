@@ -12,7 +12,7 @@ from softmachine.engines.dense.engine import DenseEngine
 from softmachine.engines.fast import FastEngine, audit
 from softmachine.engines.fast.analysis.flow import unfold
 from softmachine.engines.fast.analysis.plans import ByPosition, Groups, Parabola, Uniform
-from softmachine.engines.fast.codegen.emitted import Emitted
+from softmachine.engines.fast.codegen.emitter import Emitted
 from softmachine.support.errors import AmbiguousTokenError, InputError, UsageError
 from softmachine.transformer.weights import AffineMap, Matrix, Transformer
 from tests.sources.transformers import CAUSAL, RandomTransformer, random_word
@@ -136,8 +136,8 @@ def test_only_fast_runs_are_audited() -> None:
 
 
 def test_code_too_large_to_compile_becomes_bytecode(model: Transformer, monkeypatch: pytest.MonkeyPatch) -> None:
-    from softmachine.engines.fast.codegen import emitted
-    from softmachine.engines.fast.tables.interpreted import Interpreted
+    from softmachine.engines.fast.bytecode.interpreter import Interpreted
+    from softmachine.engines.fast.codegen import emitter
 
-    monkeypatch.setattr(emitted, "MOST_LINES", 50)
+    monkeypatch.setattr(emitter, "MOST_LINES", 50)
     assert isinstance(FastEngine(model).code, Interpreted)

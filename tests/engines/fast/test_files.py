@@ -11,7 +11,8 @@ from safetensors.numpy import load_file, save_file
 
 import softmachine as sm
 from softmachine.compiler.model import Model
-from softmachine.engines.fast import FastEngine, FastPass, saved_run, store
+from softmachine.engines.fast import FastEngine, FastPass, code_cache
+from softmachine.engines.fast import checkpoint as saved_run
 from softmachine.engines.run import Running
 from softmachine.support.errors import SourceError, UsageError
 from softmachine.theorems.codec import DecoderCodec
@@ -33,9 +34,9 @@ def test_generated_code_is_cached(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     text = "def advance(x):\n    x[0] = 7\n"
     box = np.zeros(1, dtype=np.int64)
     for _ in range(2):
-        store.compiled(text)(box)
+        code_cache.compiled(text)(box)
     assert box[0] == 7
-    folder = store.cache_folder()
+    folder = code_cache.cache_folder()
     assert folder is not None
     (source,) = folder.glob("*.py")
     assert source.read_text() == text
@@ -46,12 +47,12 @@ def test_a_file_with_another_text_is_replaced(tmp_path: Path, monkeypatch: pytes
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     text = "def advance(x):\n    x[0] = 8\n"
     box = np.zeros(1, dtype=np.int64)
-    store.compiled(text)(box)
-    folder = store.cache_folder()
+    code_cache.compiled(text)(box)
+    folder = code_cache.cache_folder()
     assert folder is not None
     (source,) = folder.glob("*.py")
     source.write_text("def advance(x):\n    x[0] = 666\n")
-    store.compiled(text)(box)
+    code_cache.compiled(text)(box)
     assert box[0] == 8
     assert source.read_text() == text
 
@@ -60,13 +61,13 @@ def test_damaged_machine_code_is_compiled_again(tmp_path: Path, monkeypatch: pyt
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     text = "def advance(x):\n    x[0] = 9\n"
     box = np.zeros(1, dtype=np.int64)
-    store.compiled(text)(box)
-    folder = store.cache_folder()
+    code_cache.compiled(text)(box)
+    folder = code_cache.cache_folder()
     assert folder is not None
     for file in (folder / "__pycache__").glob("*.nbc"):
         file.write_bytes(b"rubbish")
     box[0] = 0
-    store.compiled(text)(box)
+    code_cache.compiled(text)(box)
     assert box[0] == 9
 
 
@@ -77,25 +78,25 @@ def test_machine_code_below_numba_cache_dir_is_found_and_replaced(
     monkeypatch.setattr("numba.core.config.CACHE_DIR", str(tmp_path / "numba"))
     text = "def advance(x):\n    x[0] = 11\n"
     box = np.zeros(1, dtype=np.int64)
-    assert not store.is_compiled(text)
-    store.compiled(text)(box)
-    assert store.is_compiled(text)
+    assert not code_cache.is_compiled(text)
+    code_cache.compiled(text)(box)
+    assert code_cache.is_compiled(text)
     for file in (tmp_path / "numba").rglob("*.nbc"):
         file.write_bytes(b"rubbish")
-    store.compiled(text)(box)
+    code_cache.compiled(text)(box)
     assert box[0] == 11
-    assert not store.is_compiled(text)
+    assert not code_cache.is_compiled(text)
 
 
 @pytest.mark.skipif(os.name == "nt", reason="permissions are another matter there")
 def test_a_folder_that_others_can_write_to_is_not_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    folder = store.cache_folder()
+    folder = code_cache.cache_folder()
     assert folder is not None
     folder.chmod(0o777)
-    assert store.cache_folder() is None
+    assert code_cache.cache_folder() is None
     box = np.zeros(1, dtype=np.int64)
-    store.compiled("def advance(x):\n    x[0] = 3\n")(box)
+    code_cache.compiled("def advance(x):\n    x[0] = 3\n")(box)
     assert box[0] == 3
     assert not list(folder.iterdir())
 

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import softmachine as sm
-from softmachine.engines.fast.codegen.foreseeing import BITS, PLACES, SURE
+from softmachine.engines.fast.codegen.branch_hint import BITS, PLACES, SURE
 from softmachine.engines.fast.engine import FastEngine, FastPass
-from softmachine.engines.fast.indexes.memory import Memory
+from softmachine.engines.fast.indexes.arrays import Memory
 from softmachine.theorems.codec import DecoderCodec
 
 STEPS = 300

@@ -11,8 +11,9 @@ from typing import Any, ClassVar
 import numpy as np
 import pytest
 
-from softmachine.engines.fast import store
-from softmachine.engines.fast.indexes import dense, finding, groups, kernels
+from softmachine.engines.fast import code_cache
+from softmachine.engines.fast.indexes import groups, kernels, linear_scan
+from softmachine.engines.fast.indexes import groups as finding
 from softmachine.support.errors import PrecisionError
 from softmachine.transformer.features import Relation
 from tests.engines.fast.indexes import Index
@@ -124,7 +125,7 @@ def test_arbitrary_biases_use_a_linear_scan(seed: int) -> None:
     keys = np.array([[rng.randrange(-2, 3) for _ in range(width)] for _ in range(count)]).reshape(count, width)
     values = np.array([[rng.randrange(-9, 10), j] for j in range(count)])
     meta, out = np.array([0, 0, 6]), np.zeros(2, dtype=np.int64)
-    search_all = store.plain_names(vars(dense))["search_all"]
+    search_all = code_cache.plain_names(vars(linear_scan))["search_all"]
     for _ in range(60):
         biases, query = (
             np.array([rng.randrange(-6, 7) for _ in range(count)]),
@@ -155,10 +156,10 @@ class Steep(Relation):
 
 def test_biases_that_do_not_fit_are_refused() -> None:
     row = np.zeros(64, dtype=np.int64)
-    assert dense.tabulate(Steep(), 6, row) == 7
+    assert linear_scan.tabulate(Steep(), 6, row) == 7
     assert row[:7].tolist() == list(range(7))
     with pytest.raises(PrecisionError, match="steep"):
-        dense.tabulate(Steep(), 60, row)
+        linear_scan.tabulate(Steep(), 60, row)
 
 
 def test_scores_that_do_not_fit_are_refused() -> None:

@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from softmachine.engines.fast import store
+from softmachine.engines.fast import code_cache
 from softmachine.engines.fast.indexes import groups, matching
-from softmachine.engines.fast.indexes.storages import Matches
+from softmachine.engines.fast.indexes.arrays import Matches
 from tests.engines.fast.indexes import kernel_of
 
 GROUPS = ("keys", "places", "values", "slots")
@@ -176,6 +176,6 @@ def test_an_index_is_reused_by_another_run() -> None:
 
 def test_the_names_of_the_arrays_are_those_of_the_kernels() -> None:
     for name, parts in (("insert_matching", INSERTED), ("search_matching", SEARCHED)):
-        parameters = list(inspect.signature(store.plain_names(vars(matching))[name]).parameters)
+        parameters = list(inspect.signature(code_cache.plain_names(vars(matching))[name]).parameters)
         renamed = {"slots": "table", "kind_slots": "kind_table"}
         assert parameters[: len(parts)] == [renamed.get(part, part) for part in parts]

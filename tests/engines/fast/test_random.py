@@ -11,9 +11,9 @@ from typing import ClassVar
 import pytest
 
 from softmachine.engines.dense.engine import DenseEngine
-from softmachine.engines.fast import Declined, FastEngine, saved_run
+from softmachine.engines.fast import Declined, FastEngine, checkpoint
 from softmachine.engines.fast.analysis.plans import ByPosition, Dense, Groups, Plan, Uniform
-from softmachine.engines.fast.codegen.emitted import Emitted
+from softmachine.engines.fast.codegen.emitter import Emitted
 from softmachine.support.errors import AmbiguousTokenError, PrecisionError
 from softmachine.support.polynomial import Bound
 from softmachine.transformer.features import I_SQUARED, INVERSE, NEXT, Bit, Distance, Feature, I, Predecessor, Relation
@@ -199,8 +199,8 @@ def test_every_index_survives_a_checkpoint(tmp_path: Path) -> None:
         except (AmbiguousTokenError, PrecisionError):
             continue
         runs[1].go(66)
-        saved_run.save(runs[1], tmp_path / f"run {seed}")
-        saved_run.load(runs[2], tmp_path / f"run {seed}")
+        checkpoint.save(runs[1], tmp_path / f"run {seed}")
+        checkpoint.load(runs[2], tmp_path / f"run {seed}")
         runs[2].go(72)
         assert list(runs[2].said_since(100)) == list(runs[0].said_since(100))
         done += 1

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import softmachine as sm
-from softmachine.engines.fast.codegen.remembering import LARGEST_TABLE, SLOTS, Direct, Hashed, remembering
+from softmachine.engines.fast.codegen.logits import LARGEST_TABLE, SLOTS, Direct, Hashed, remembering
 from softmachine.engines.fast.engine import FastEngine
 
 

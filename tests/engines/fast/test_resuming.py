@@ -12,7 +12,7 @@ from safetensors.numpy import load_file, save_file
 
 import softmachine as sm
 from softmachine.compiler.model import Model
-from softmachine.engines.fast import FastPass, saved_run, status
+from softmachine.engines.fast import FastPass, checkpoint, status
 from softmachine.engines.fast.run import FastRun
 from softmachine.engines.run import Running
 from softmachine.support.errors import EffortError, PrecisionError, SourceError
@@ -103,7 +103,7 @@ def test_a_forged_verdict_is_ignored(literal: Model, tmp_path: Path) -> None:
         header = file.metadata()
     arrays = load_file(str(path))
     arrays["info"][status.STATUS] = status.STOPPED
-    header["checksum"] = saved_run._checksum(arrays)
+    header["checksum"] = checkpoint._checksum(arrays)
     save_file(arrays, str(path), header)
     with pytest.raises(SourceError, match="does not fit"):
         Running(literal, "", resume=path)
@@ -204,7 +204,7 @@ def test_what_is_written_is_a_safetensors_file(model: Model, tmp_path: Path) -> 
     made(model, tmp_path / "run", max_steps=40)
     arrays = load_file(str(tmp_path / "run"))
     with safe_open(str(tmp_path / "run"), framework="numpy") as file:
-        assert file.metadata()["checksum"] == saved_run._checksum(arrays)
+        assert file.metadata()["checksum"] == checkpoint._checksum(arrays)
     assert all(array.dtype in (np.uint8, np.int8, np.int16, np.int32, np.int64) for array in arrays.values())
 
 
@@ -212,8 +212,8 @@ def test_a_run_without_memory_stops_and_is_saved(tmp_path: Path, monkeypatch: py
     free, what = 5000, "the state of its heads"
     model = sm.compile(TO_THE_RIGHT)
     with monkeypatch.context() as patch:
-        patch.setattr("softmachine.engines.fast.growth.WORTH_ASKING", 0)
-        patch.setattr("softmachine.engines.fast.growth.free_memory", lambda: free)
+        patch.setattr("softmachine.support.resources.WORTH_ASKING", 0)
+        patch.setattr("softmachine.support.resources.free_memory", lambda: free)
         running = Running(model, "", engine="fast", checkpoint=tmp_path / "run", max_steps=3000)
         with pytest.raises(
             EffortError, match=rf"after \d+ tokens?: {what} would take .* but only {free / 1000} kB is free"
@@ -228,8 +228,8 @@ def test_a_checkpoint_is_not_read_without_memory(
     literal: Model, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     made(literal, tmp_path / "run", max_steps=40)
-    monkeypatch.setattr("softmachine.engines.fast.growth.WORTH_ASKING", 0)
-    monkeypatch.setattr("softmachine.engines.fast.growth.free_memory", lambda: 500)
+    monkeypatch.setattr("softmachine.support.resources.WORTH_ASKING", 0)
+    monkeypatch.setattr("softmachine.support.resources.free_memory", lambda: 500)
     with pytest.raises(EffortError, match=r"run cannot be read: its arrays would take .*, but only 500 B is free"):
         Running(literal, "", resume=tmp_path / "run")
 
@@ -238,7 +238,7 @@ def test_beyond_the_longest_context_a_run_stops_and_is_saved(
     literal: Model, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Even `auto` does not let the dense engine read a billion tokens again."""
-    monkeypatch.setattr("softmachine.engines.fast.codegen.emitted.Emitted.horizon", 50)
+    monkeypatch.setattr("softmachine.engines.fast.codegen.emitter.Emitted.horizon", 50)
     monkeypatch.setattr("softmachine.engines.run.MOST_TAKEN_BACK", 20)
     monkeypatch.setattr("softmachine.engines.run.SHORT", 0)
     with pytest.raises(PrecisionError, match="a context of more than 50 positions exceeds the range") as caught:
@@ -248,7 +248,7 @@ def test_beyond_the_longest_context_a_run_stops_and_is_saved(
     with pytest.raises(PrecisionError):
         list(running)
     assert len(running.so_far().tokens) == 50 - len(running.task.prompt.tokens) + 1
-    monkeypatch.setattr("softmachine.engines.fast.codegen.emitted.Emitted.horizon", 1000)
+    monkeypatch.setattr("softmachine.engines.fast.codegen.emitter.Emitted.horizon", 1000)
     assert resumed(literal, tmp_path / "run").so_far().halted
 
 
@@ -258,7 +258,7 @@ def test_a_run_continues_without_memory_to_save(
     def full(*_: object) -> bool:
         raise MemoryError
 
-    monkeypatch.setattr(saved_run, "save", full)
+    monkeypatch.setattr(checkpoint, "save", full)
     running = Running(literal, "", engine="fast", checkpoint=tmp_path / "run")
     list(running)
     assert running.so_far().halted

@@ -12,10 +12,10 @@ import pytest
 
 from softmachine.compiler import compile_program
 from softmachine.engines.dense.engine import DenseEngine
-from softmachine.engines.fast import FastEngine, saved_run, store
+from softmachine.engines.fast import FastEngine, checkpoint, code_cache
 from softmachine.engines.fast.analysis.plans import ByPosition, Groups, Matched, Plan
 from softmachine.engines.fast.audit import audit
-from softmachine.engines.fast.codegen.emitted import Emitted
+from softmachine.engines.fast.codegen.emitter import Emitted
 from softmachine.ir import Program, attend, constant, stack
 from softmachine.transformer.attention import Mask
 from softmachine.transformer.weights import Transformer
@@ -113,8 +113,8 @@ def test_a_decoder_of_selectors_agrees_with_dense_attention(tmp_path: Path) -> N
     runs = [FastEngine(transformer, plain=True).start([SINK, "a", "c"]) for _ in range(3)]
     runs[0].go(400)
     runs[1].go(300)
-    saved_run.save(runs[1], tmp_path / "run")
-    saved_run.load(runs[2], tmp_path / "run")
+    checkpoint.save(runs[1], tmp_path / "run")
+    checkpoint.load(runs[2], tmp_path / "run")
     assert (runs[2].engine.general, runs[2].engine.uneven) == (frozenset(), runs[0].engine.uneven)
     runs[2].go(400)
     output = list(runs[0].said_since(1000))
@@ -172,7 +172,7 @@ def test_assumptions_of_a_plan_are_tried_before_compiling(monkeypatch: pytest.Mo
 
     def instead(text: str) -> Callable[..., None]:
         compiled.append(text)
-        return store.uncompiled(text)
+        return code_cache.uncompiled(text)
 
     monkeypatch.setattr("softmachine.engines.fast.engine.REHEARSED", 20)
     monkeypatch.setattr("softmachine.engines.fast.engine.compiled", instead)

@@ -9,10 +9,10 @@ import pytest
 import softmachine as sm
 from softmachine.compiler.model import Model
 from softmachine.engines.fast import Declined, FastEngine
-from softmachine.engines.fast.tables.interpreted import Interpreted, is_large
+from softmachine.engines.fast.bytecode.interpreter import Interpreted, is_large
 from softmachine.engines.run import Running
 from softmachine.support.errors import AmbiguousTokenError, SourceError
-from softmachine.theorems.ternary.tokens import TernaryCodec
+from softmachine.theorems.turing.ternary.codec import TernaryCodec
 from tests.engines.fast.test_random import compare
 from tests.sources.transformers import CAUSAL, RandomTransformer
 

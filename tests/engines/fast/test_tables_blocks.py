@@ -10,17 +10,16 @@ from hypothesis import strategies as st
 import softmachine as sm
 from softmachine.compiler.model import Model
 from softmachine.engines.fast import FastEngine
+from softmachine.engines.fast.bytecode import encoder, intrinsics, packed_trits
+from softmachine.engines.fast.bytecode import layout as of
+from softmachine.engines.fast.bytecode.attention import best_of_all, scaled_query
+from softmachine.engines.fast.bytecode.encoder import Layout, order_of
+from softmachine.engines.fast.bytecode.interpreter import Interpreted
+from softmachine.engines.fast.bytecode.memory import TableMemory
 from softmachine.engines.fast.engine import FastPass
-from softmachine.engines.fast.tables import instructions, layout, words
-from softmachine.engines.fast.tables import records as of
-from softmachine.engines.fast.tables.asking import best_of_all, scaled_query
-from softmachine.engines.fast.tables.interpreted import Interpreted
-from softmachine.engines.fast.tables.layout import Layout
-from softmachine.engines.fast.tables.memory import TableMemory
-from softmachine.engines.fast.tables.order import order_of
 from softmachine.theorems.codec import DecoderCodec
 
-LANES = st.lists(st.sampled_from([-1, 0, 1]), min_size=words.LANES, max_size=words.LANES)
+LANES = st.lists(st.sampled_from([-1, 0, 1]), min_size=packed_trits.LANES, max_size=packed_trits.LANES)
 
 
 @pytest.fixture(scope="module")
@@ -43,12 +42,12 @@ def packed(numbers: list[int]) -> int:
 @given(LANES, LANES)
 def test_words_represent_numbers(one: list[int], two: list[int]) -> None:
     word = packed(one)
-    assert [words.lane(word, 2 * k) for k in range(words.LANES)] == one
-    assert words.kind_of(word) == packed([abs(number) for number in one])
-    assert instructions.how_many(words.kind_of(word)) == sum(map(abs, one))
-    both = words.kind_of(word) & words.kind_of(packed(two))
-    unlike = instructions.how_many(((word ^ packed(two)) >> 1) & both)
-    assert instructions.how_many(both) - 2 * unlike == sum(a * b for a, b in zip(one, two, strict=True))
+    assert [packed_trits.lane(word, 2 * k) for k in range(packed_trits.LANES)] == one
+    assert packed_trits.kind_of(word) == packed([abs(number) for number in one])
+    assert intrinsics.how_many(packed_trits.kind_of(word)) == sum(map(abs, one))
+    both = packed_trits.kind_of(word) & packed_trits.kind_of(packed(two))
+    unlike = intrinsics.how_many(((word ^ packed(two)) >> 1) & both)
+    assert intrinsics.how_many(both) - 2 * unlike == sum(a * b for a, b in zip(one, two, strict=True))
 
 
 def test_memoised_blocks_agree_with_computed_ones(ternary: Model) -> None:
@@ -98,7 +97,7 @@ def test_blocks_that_are_the_same_function_share_one_table(ternary: Model) -> No
 
 def test_a_full_memo_table_is_cleared_without_changing_tokens(ternary: Model, monkeypatch: pytest.MonkeyPatch) -> None:
     expected = list(ternary.codec.expected("", 200))[:200]
-    monkeypatch.setattr(layout, "MOST_ANSWERS", 32)
+    monkeypatch.setattr(encoder, "MOST_ANSWERS", 32)
     run, _ = started(ternary)
     run.go(202)
     kept = run.memory

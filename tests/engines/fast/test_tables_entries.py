@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from softmachine.engines.fast.tables import entries, instructions, words
-from softmachine.engines.fast.tables import records as of
-from softmachine.engines.fast.tables.gathering import Spot, gather, gathered, moves
+from softmachine.engines.fast.bytecode import hash_tables, intrinsics, packed_trits
+from softmachine.engines.fast.bytecode import layout as of
+from softmachine.engines.fast.bytecode.packed_trits import Spot, gather, gathered, moves
 
 Integers = NDArray[np.int64]
 STORE, STATE, FREE, KEY = of.HEADER, 0, of.STATE_SIZE, of.STATE_SIZE + 3
@@ -30,16 +30,16 @@ def store(most: int = 1 << 62, size: int = 4_000_000) -> tuple[Integers, Integer
 
 def found(key: tuple[int, int], guess: int, code: Integers, heap: Integers) -> int:
     heap[KEY : KEY + 2] = key
-    return int(entries.find(STORE, guess, KEY, code, heap))
+    return int(hash_tables.find(STORE, guess, KEY, code, heap))
 
 
 def inserted(key: tuple[int, int], code: Integers, heap: Integers) -> int:
     missing = found(key, -1, code, heap)
     assert missing < 0
-    return int(entries.insert(STORE, missing, KEY, code, heap))
+    return int(hash_tables.insert(STORE, missing, KEY, code, heap))
 
 
-@pytest.mark.parametrize("count", [1, entries.START, entries.START + 1, 4_000, 40_000])
+@pytest.mark.parametrize("count", [1, hash_tables.START, hash_tables.START + 1, 4_000, 40_000])
 def test_entries_are_found_by_their_keys_however_many_there_are(count: int) -> None:
     """Up to 16,384 entries the hash table has four slots per word, then two."""
     code, heap = store()
@@ -48,7 +48,7 @@ def test_entries_are_found_by_their_keys_however_many_there_are(count: int) -> N
     assert [found(key, -1, code, heap) for key in keys] == list(range(count))
     assert all(found((x, 1), guess, code, heap) < 0 for guess, (x, _) in enumerate(keys))
     assert heap[STATE + of.CAPACITY] >= count
-    assert heap[STATE + of.FOLD] == (2 if heap[STATE + of.CAPACITY] <= entries.MOST_IN_FOUR else 1)
+    assert heap[STATE + of.FOLD] == (2 if heap[STATE + of.CAPACITY] <= hash_tables.MOST_IN_FOUR else 1)
 
 
 def test_a_guess_is_used_only_if_its_key_matches() -> None:
@@ -70,25 +70,27 @@ def test_a_store_of_maximum_size_is_cleared_when_full() -> None:
 
 
 def test_a_heap_that_is_too_small_is_unchanged() -> None:
-    code, heap = store(size=FIRST_FREE + 5 * entries.START)
-    for k in range(entries.START):
+    code, heap = store(size=FIRST_FREE + 5 * hash_tables.START)
+    for k in range(hash_tables.START):
         inserted((k, 0), code, heap)
     before = heap[:KEY].copy()
-    assert inserted((entries.START, 0), code, heap) == -1
+    assert inserted((hash_tables.START, 0), code, heap) == -1
     assert heap[FREE + 2] > heap.size
     before[FREE + 2] = heap[FREE + 2]
     assert np.array_equal(heap[:KEY], before)
-    assert [found((k, 0), -1, code, heap) for k in range(entries.START)] == list(range(entries.START))
+    assert [found((k, 0), -1, code, heap) for k in range(hash_tables.START)] == list(range(hash_tables.START))
 
 
 SPOTS = st.lists(
-    st.tuples(st.integers(0, 5), st.integers(0, words.LANES - 1).map(lambda lane: 2 * lane)), max_size=70, unique=True
+    st.tuples(st.integers(0, 5), st.integers(0, packed_trits.LANES - 1).map(lambda lane: 2 * lane)),
+    max_size=70,
+    unique=True,
 )
 
 
 @given(SPOTS, st.integers(0, 3), st.data())
 def test_gathered_numbers_agree_with_their_sources(narrow: list[Spot], wide: int, data: st.DataObject) -> None:
-    spots = dict(enumerate([*narrow, *((6 + 2 * k, words.WIDE) for k in range(wide))]))
+    spots = dict(enumerate([*narrow, *((6 + 2 * k, packed_trits.WIDE) for k in range(wide))]))
     own, width = gathered(spots, spots)
     assert len(set(own.values())) == len(spots)
     code: list[int] = [of.HEADER + 3, width, 20]
@@ -102,26 +104,26 @@ def test_gathered_numbers_agree_with_their_sources(narrow: list[Spot], wide: int
         numbers |= {len(narrow) + k: data.draw(st.integers(-(1 << 62), 1 << 62)) for k in range(wide)}
         heap[:20] = 0
         for place, number in numbers.items():
-            assert words.write_number(heap, *spots[place], number, 1)
+            assert packed_trits.write_number(heap, *spots[place], number, 1)
         last = heap[20:].copy()
         new = gather(of.HEADER, array, heap)
         assert new == (not np.array_equal(heap[20:], last))
-        assert {place: words.number_at(heap, 20 + own[place][0], own[place][1])[0] for place in spots} == numbers
+        assert {place: packed_trits.number_at(heap, 20 + own[place][0], own[place][1])[0] for place in spots} == numbers
 
 
 @numba.njit  # type: ignore[untyped-decorator]
 def compiled(bits: int, count: int) -> tuple[int, int, int]:
-    return instructions.how_many(bits), instructions.first_bit(bits | 1), instructions.rotated(bits, count)
+    return intrinsics.how_many(bits), intrinsics.first_bit(bits | 1), intrinsics.rotated(bits, count)
 
 
 @given(st.integers(0, (1 << 62) - 1), st.integers(0, 63), st.integers(0, 61))
 def test_intrinsics_agree_with_the_python_functions(bits: int, count: int, first: int) -> None:
     high = bits >> first << first | 1 << first
-    assert instructions.how_many(bits) == bits.bit_count()
-    assert instructions.first_bit(high) == first
-    assert instructions.rotated(instructions.rotated(bits, count), (64 - count) % 64) == bits
-    assert compiled(bits, count) == (bits.bit_count(), 0, instructions.rotated(bits, count))
+    assert intrinsics.how_many(bits) == bits.bit_count()
+    assert intrinsics.first_bit(high) == first
+    assert intrinsics.rotated(intrinsics.rotated(bits, count), (64 - count) % 64) == bits
+    assert compiled(bits, count) == (bits.bit_count(), 0, intrinsics.rotated(bits, count))
 
 
 def test_rotation_wraps_around() -> None:
-    assert [instructions.rotated(bits, 2) for bits in (3, 1 << 61, -1, 1 << 62)] == [12, -(1 << 63), -1, 1]
+    assert [intrinsics.rotated(bits, 2) for bits in (3, 1 << 61, -1, 1 << 62)] == [12, -(1 << 63), -1, 1]

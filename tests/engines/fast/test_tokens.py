@@ -11,9 +11,8 @@ import pytest
 import softmachine as sm
 from softmachine.engines.fast import tokens as module
 from softmachine.engines.fast.indexes.kernels import PAGE, token_at
-from softmachine.engines.fast.older import Older
 from softmachine.engines.fast.run import FastRun
-from softmachine.engines.fast.tokens import Tokens
+from softmachine.engines.fast.tokens import Older, Tokens
 from softmachine.engines.run import Running
 
 NAMES = [f"t{k}" for k in range(5)]

@@ -7,7 +7,7 @@ import pytest
 import softmachine as sm
 from softmachine.compiler.model import Model
 from softmachine.engines.fast import Declined, FastEngine, SegmentedPass
-from softmachine.engines.fast.tables.interpreted import Interpreted
+from softmachine.engines.fast.bytecode.interpreter import Interpreted
 from softmachine.engines.run import Running
 from softmachine.languages import zoo
 from softmachine.support.errors import ConstructionError, UsageError

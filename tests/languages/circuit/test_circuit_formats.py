@@ -2,15 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from softmachine.languages.circuit import (
-    Circuit,
-    Gate,
-    GateKind,
-    adder,
-    equivalent,
-    evaluate,
-    majority,
-)
+from softmachine.languages.circuit import Circuit, Gate, GateKind, adder, equivalent, evaluate, majority
 from softmachine.languages.formats import formats, parse
 from softmachine.support.errors import InvalidError, SourceError, UsageError
 from softmachine.testing.circuit import random_circuit

@@ -16,11 +16,11 @@ from softmachine.languages.counter import (
     RunError,
     Transition,
     compare,
-    compiled,
     execute,
     execute_from,
     follow,
     interpreter,
+    jit_interpreter,
     parse,
     transitions,
 )
@@ -130,9 +130,9 @@ def test_the_compiled_loop_does_what_the_plain_one_does(seed: int, max_steps: in
     plain = execute(machine, word, max_steps=max_steps, trace=True)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(interpreter, "PLAIN_STEPS", plain_steps)
-        patch.setattr(compiled, "CHUNK", rng.choice([1, 7, 1 << 22]))
+        patch.setattr(jit_interpreter, "CHUNK", rng.choice([1, 7, 1 << 22]))
         if rng.random() < 0.5:
-            patch.setattr(compiled, "LARGEST", rng.choice([5, 50, 500]))
+            patch.setattr(jit_interpreter, "LARGEST", rng.choice([5, 50, 500]))
         handed_over = execute(machine, word, max_steps=max_steps)
     for field in ("verdict", "reason", "steps", "state", "counters"):
         assert getattr(handed_over, field) == getattr(plain, field), field
@@ -154,10 +154,10 @@ def test_a_run_is_followed_by_the_compiled_loop_as_by_the_plain_one(
     whole = wrong is None or machine.transitions[codes[wrong]] == (right.transitions or ())[wrong]
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(interpreter, "PLAIN_STEPS", plain_steps)
-        patch.setattr(compiled, "CHUNK", rng.choice([1, 7, 1 << 22]))
-        patch.setattr(compiled, "PIECE", rng.choice([1, 7, 1 << 22]))
+        patch.setattr(jit_interpreter, "CHUNK", rng.choice([1, 7, 1 << 22]))
+        patch.setattr(jit_interpreter, "PIECE", rng.choice([1, 7, 1 << 22]))
         if rng.random() < 0.5:
-            patch.setattr(compiled, "LARGEST", rng.choice([5, 50, 500]))
+            patch.setattr(jit_interpreter, "LARGEST", rng.choice([5, 50, 500]))
         followed = Configuration(machine.start, dict(start))
         taken = Coded(np.array(codes, dtype=np.uint8), machine.transitions)
         if whole:

@@ -6,7 +6,7 @@ from itertools import product
 import pytest
 
 from softmachine.languages.counter import And, CounterComparison, Linear, Relation, compare, holds
-from softmachine.languages.counter.satisfiability import Budget, OutOfBudgetError, common_solution
+from softmachine.languages.counter.determinism import Budget, OutOfBudgetError, common_solution
 from softmachine.testing.counter import random_condition
 
 

@@ -6,17 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from softmachine.languages.counter import (
-    And,
-    Condition,
-    CounterMachine,
-    Or,
-    Transition,
-    compare,
-    holds,
-    parse,
-    to_text,
-)
+from softmachine.languages.counter import And, Condition, CounterMachine, Or, Transition, compare, holds, parse, to_text
 from softmachine.languages.formats import format_named, recognise
 from softmachine.support.errors import SourceError
 from softmachine.testing.counter import random_condition, random_counter_machine

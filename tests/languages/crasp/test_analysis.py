@@ -3,8 +3,8 @@ from __future__ import annotations
 import pytest
 
 from softmachine.languages.crasp import parse
-from softmachine.studies.measure.fitting import Law
-from softmachine.studies.measure.thoughts import Thoughts, growth, thoughts
+from softmachine.studies.measure.cot_length import Thoughts, growth, thoughts
+from softmachine.studies.measure.growth_laws import Law
 from softmachine.support.errors import UsageError
 
 PARITY = parse("alphabet a b\nP := #[Q_a] - 2*#[Q_t]\nACC <- P = 0\nREJ <- P = 1\nt <- P >= 2")

@@ -6,8 +6,8 @@ from itertools import islice
 
 import pytest
 
-from softmachine.languages.crasp import Evaluation, Program, evaluate, generate, parse, run
-from softmachine.languages.crasp.incremental import prefixes
+from softmachine.languages.crasp import Evaluation, Program, generate, interpreter, parse, run
+from softmachine.languages.crasp.streaming_interpreter import prefixes
 from softmachine.support.errors import ConstructionError, InputError, StuckError, UsageError
 from softmachine.testing import strings
 from softmachine.testing.crasp import random_program
@@ -48,7 +48,7 @@ def counts(word: str) -> dict[str, int]:
 def test_formulas_have_their_defined_semantics(text: str, alphabet: str, predicate: Callable[[str], bool]) -> None:
     program = parse(f"alphabet {' '.join(alphabet)}\n{text}")
     for word in strings(alphabet, 10 if len(alphabet) == 1 else 6):
-        assert evaluate.satisfies(program, word) == predicate(word), word
+        assert interpreter.satisfies(program, word) == predicate(word), word
         assert run(program, word).accepted == predicate(word), word
         assert [*prefixes(program, word)] == [predicate(word[:count]) for count in range(len(word) + 1)], word
 
@@ -56,7 +56,7 @@ def test_formulas_have_their_defined_semantics(text: str, alphabet: str, predica
 def test_parity_of_the_letters() -> None:
     for word in strings("ab", 8):
         result = run(PARITY, word)
-        assert result.tokens == tuple(evaluate.generate(PARITY, word))
+        assert result.tokens == tuple(interpreter.generate(PARITY, word))
         assert result.accepted == (word.count("a") % 2 == 0)
         assert len(result.tokens) == word.count("a") // 2 + 1
     assert run(PARITY, "aabaa").tokens == ("t", "t", "ACC")
@@ -67,11 +67,11 @@ def test_before_the_first_token_no_symbol_is_there_and_every_count_is_0() -> Non
         "alphabet a\nx := #[not Q_a]\ny := #R[true]\n"
         "t <- x = 0 and y = 0 and #[true] = 0 and not Q_a\nACC <- x = 1 and #[#[true] = 0] = 0 and Q_t"
     )
-    assert run(program, "").tokens == ("t", "ACC") == tuple(evaluate.generate(program, ""))
+    assert run(program, "").tokens == ("t", "ACC") == tuple(interpreter.generate(program, ""))
     assert Evaluation(program).value("x", 0) == 0
 
 
-@pytest.mark.parametrize("generator", [generate, evaluate.generate])
+@pytest.mark.parametrize("generator", [generate, interpreter.generate])
 def test_a_stuck_run_names_position_and_token(generator: Callable[[Program, str], object]) -> None:
     program = parse("alphabet a b\nt <- Q_b and #[Q_t] < 2\nu <- Q_t", name="p")
     tokens = iter(generator(program, "ab"))  # type: ignore[call-overload]
@@ -113,9 +113,9 @@ def same_runs(seeds: range, depth: int, length: int) -> int:
         for _ in range(3):
             word = [rng.choice(program.alphabet) for _ in range(rng.randint(0, 8))]
             if not program.rules:
-                assert evaluate.satisfies(program, word) == run(program, word).accepted, (seed, word)
+                assert interpreter.satisfies(program, word) == run(program, word).accepted, (seed, word)
                 continue
-            expected = list(islice(evaluate.generate(program, word), length))
+            expected = list(islice(interpreter.generate(program, word), length))
             assert list(islice(generate(program, word), length)) == expected, (seed, word)
             compared += len(expected)
     return compared
@@ -141,7 +141,7 @@ def test_large_coefficients_are_no_trouble() -> None:
     program = parse(f"alphabet a b\naccept {largest}*#[Q_a] - {largest - 1}*#[Q_b] >= {largest}")
     for word in ("", "a", "b", "ab", "aab", "aabb", "a" * 30, "a" * 20 + "b" * 19, "b" * 30):
         expected = largest * word.count("a") - (largest - 1) * word.count("b") >= largest
-        assert run(program, word).accepted == evaluate.satisfies(program, word) == expected
+        assert run(program, word).accepted == interpreter.satisfies(program, word) == expected
 
 
 def test_what_unfolds_too_far_is_refused_and_still_evaluated_by_the_definition() -> None:
@@ -149,7 +149,7 @@ def test_what_unfolds_too_far_is_refused_and_still_evaluated_by_the_definition()
     program = parse(f"alphabet a b\nx0 := Q_a\n{names}\naccept x40")
     with pytest.raises(ConstructionError, match="unfold to more than 131,072 tests after one token"):
         run(program, "ab")
-    assert not evaluate.satisfies(program, "ab")
+    assert not interpreter.satisfies(program, "ab")
     long = "\n".join(f"x{n + 1} := x{n} and #[Q_a] <= {n + 2}" for n in range(1500))
     accepting = parse(f"alphabet a b\nx0 := Q_a\n{long}\naccept x1500")
     assert [run(accepting, word).accepted for word in ("a", "ab", "aa", "aaa")] == [True, False, True, False]

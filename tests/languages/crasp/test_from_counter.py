@@ -8,7 +8,7 @@ import pytest
 
 from softmachine.languages import counter, zoo
 from softmachine.languages.counter import CounterMachine
-from softmachine.languages.crasp import evaluate, generate, parse, run, to_text
+from softmachine.languages.crasp import generate, interpreter, parse, run, to_text
 from softmachine.languages.crasp.from_counter import counter_program, transition_tokens
 from softmachine.support.errors import StuckError
 from softmachine.testing import words
@@ -96,7 +96,7 @@ def test_programs_of_random_machines_agree_with_the_definition() -> None:
         machine = random_counter_machine(rng)
         program = counter_program(machine)
         for word in ("", "ab", "bba"):
-            expected = list(islice(evaluate.generate(program, word), 15))
+            expected = list(islice(interpreter.generate(program, word), 15))
             assert list(islice(generate(program, word), 15)) == expected
 
 

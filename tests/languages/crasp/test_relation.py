@@ -5,7 +5,7 @@ from itertools import product
 import pytest
 
 from softmachine.languages.crasp import Encoding, beta, decode, encode
-from softmachine.languages.crasp.relation import FARTHEST, row
+from softmachine.languages.crasp.relations import FARTHEST, row
 from softmachine.support.errors import InputError, UsageError
 from softmachine.testing import strings
 

@@ -5,9 +5,8 @@ from itertools import product
 import pytest
 
 from softmachine.languages import counter, turing
-from softmachine.languages.crasp import Encoding, encode, evaluate, parse, run, to_text
-from softmachine.languages.crasp.from_turing import bounded_program, turing_program
-from softmachine.languages.crasp.relative import relative_program
+from softmachine.languages.crasp import Encoding, encode, interpreter, parse, run, to_text
+from softmachine.languages.crasp.from_turing_relative import bounded_program, relative_program, turing_program
 from softmachine.support.errors import UsageError
 from softmachine.testing import load_as, strings
 
@@ -31,7 +30,7 @@ def test_phase_one_writes_the_encoding(encoding: Encoding) -> None:
         assert lengths(word, result.tokens) == encode(word, "ab", encoding)
         assert result.accepted
     for word in strings("ab", 2):
-        assert tuple(evaluate.generate(program, word)) == run(program, word).tokens
+        assert tuple(interpreter.generate(program, word)) == run(program, word).tokens
 
 
 def test_phase_one_writes_the_encoding_of_three_letters() -> None:
@@ -109,7 +108,7 @@ def test_palindromes_by_the_relative_encoding(palindrome: turing.TuringMachine) 
 def test_palindromes_by_the_relative_encoding_as_defined(palindrome: turing.TuringMachine) -> None:
     program = turing_program(palindrome)
     for word in ("", "b"):
-        assert tuple(evaluate.generate(program, word)) == run(program, word).tokens
+        assert tuple(interpreter.generate(program, word)) == run(program, word).tokens
 
 
 @pytest.mark.parametrize("name", ["power-of-two", "parity", "anbncn", "equality"])

@@ -6,9 +6,9 @@ from itertools import product
 import pytest
 
 from softmachine.languages import zoo
-from softmachine.languages.crasp import Program, encode, evaluate, run
-from softmachine.studies.measure.fitting import Law, fit
-from softmachine.studies.measure.slices import slices
+from softmachine.languages.crasp import Program, encode, interpreter, run
+from softmachine.studies.measure.growth_laws import Law, fit
+from softmachine.studies.measure.myhill_nerode import slices
 from softmachine.testing import load_as
 
 ENTRIES = {entry.name: entry for entry in zoo.entries() if entry.file.startswith("crasp/")}
@@ -62,7 +62,7 @@ def test_samples_are_right(name: str) -> None:
         result = run(recogniser, sample.input)
         assert (result.verdict, len(result.tokens)) == (sample.verdict, sample.steps)
         if recogniser.rules and sample.steps < 50:
-            assert tuple(evaluate.generate(recogniser, sample.input)) == result.tokens
+            assert tuple(interpreter.generate(recogniser, sample.input)) == result.tokens
 
 
 @pytest.mark.parametrize("name", ["ends-in-b-relative", "palindrome-relative"])

@@ -15,7 +15,7 @@ from softmachine.languages.rasp import (
     generate,
     run,
 )
-from softmachine.languages.rasp.core import (
+from softmachine.languages.rasp.ir import (
     Aggregate,
     Apply,
     Combine,

@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from softmachine.languages.rasp import Program, canonical, parse, to_text
-from softmachine.languages.rasp.building import distinguished
+from softmachine.languages.rasp.builder import distinguished
 from softmachine.testing.rasp import random_program
 
 
@@ -30,7 +30,7 @@ def test_any_program_survives_a_round_trip(seed: int) -> None:
 def without_names(program: Program) -> Program:
     """A program of anonymous definitions only, as another dialect produces it."""
     names = {definition.name: f"_{number}" for number, definition in enumerate(program.definitions, start=1)}
-    from softmachine.languages.rasp.core import Definition, renamed
+    from softmachine.languages.rasp.ir import Definition, renamed
 
     definitions = tuple(Definition(names[item.name], renamed(item.node, names)) for item in program.definitions)
     return in_order(replace(program, definitions=definitions, output=names[program.output]))

@@ -6,7 +6,7 @@ from fractions import Fraction
 import pytest
 
 from softmachine.languages.rasp import Builder, Definition, Operator, Program
-from softmachine.languages.rasp.core import (
+from softmachine.languages.rasp.ir import (
     Aggregate,
     Apply,
     Combine,

@@ -8,7 +8,7 @@ import pytest
 from softmachine.languages import formats
 from softmachine.languages.formats import format_named
 from softmachine.languages.rasp import Finite, Integer, Line, Program, generate, parse, run
-from softmachine.languages.rasp.core import SelectPairs, Table
+from softmachine.languages.rasp.ir import SelectPairs, Table
 from softmachine.languages.rasp.program import OpenProgram
 from softmachine.languages.source import Extensible, with_letters_of
 from softmachine.support.errors import InvalidError, SoftmachineError, SourceError

@@ -7,7 +7,7 @@ import pytest
 
 from softmachine.languages.linear import Relation
 from softmachine.languages.srasp import Program, accepts, evaluate, parse, run
-from softmachine.languages.srasp.expressions import (
+from softmachine.languages.srasp.ast import (
     Add,
     And,
     Attention,

@@ -9,7 +9,7 @@ import pytest
 
 from softmachine.languages.linear import Relation
 from softmachine.languages.srasp import Definition, Kind, Program, Type, parse
-from softmachine.languages.srasp.expressions import (
+from softmachine.languages.srasp.ast import (
     Add,
     And,
     Attention,

@@ -20,16 +20,8 @@ from softmachine.languages.srasp import (
     run,
     split,
 )
-from softmachine.languages.srasp.evaluate import Meaning, meaning_of
-from softmachine.languages.srasp.expressions import (
-    Attention,
-    Expression,
-    PrefixSum,
-    Vector,
-    children,
-    indices,
-    walk,
-)
+from softmachine.languages.srasp.ast import Attention, Expression, PrefixSum, Vector, children, indices, walk
+from softmachine.languages.srasp.interpreter import Meaning, meaning_of
 from softmachine.support.errors import ConstructionError
 from softmachine.testing import words
 from softmachine.testing.srasp import random_program

@@ -11,7 +11,7 @@ import softmachine
 from softmachine.languages.formats import format_named
 from softmachine.languages.linear import Relation
 from softmachine.languages.srasp import Definition, Program, parse, to_text
-from softmachine.languages.srasp.expressions import (
+from softmachine.languages.srasp.ast import (
     Add,
     And,
     Attention,

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from softmachine.languages.temporal import Formula, Specification, core, parse, parse_formula, satisfies, truth
-from softmachine.languages.temporal.sweep import swept_together
+from softmachine.languages.temporal.batch_interpreter import swept_together
 from softmachine.support.errors import InputError
 from softmachine.testing import words
 from softmachine.testing.temporal import random_formula

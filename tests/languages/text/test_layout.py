@@ -3,7 +3,7 @@ from __future__ import annotations
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from softmachine.languages.text.layout import quote, unquote
+from softmachine.languages.text.statements import quote, unquote
 
 
 @given(st.text(), st.sampled_from("'\""))

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from softmachine.languages.rasp import run
-from softmachine.languages.rasp.incremental import generate
+from softmachine.languages.rasp.incremental_interpreter import generate
 from softmachine.rasp import causal
 from softmachine.support.errors import InvalidError, SoftmachineError, UsageError
 

@@ -9,7 +9,7 @@ from itertools import pairwise
 from softmachine.languages import logspace
 from softmachine.languages.circuit import Basis, Circuit, Gate, GateKind, majority, parity
 from softmachine.languages.graph import Graph
-from softmachine.theorems.circuit_evaluator.tokens import fitting_length
+from softmachine.theorems.circuits.evaluator import fitting_length
 from tests.theorems.costs.family import SIX, Family, Made
 
 BOTH = ("hard", "soft")

@@ -9,7 +9,7 @@ from typing import Any
 
 from softmachine.compiler import compile_program
 from softmachine.compiler.model import Model
-from softmachine.engines.dense.weights import least_precision
+from softmachine.engines.dense.weight_names import least_precision
 from softmachine.languages.source import Source
 from softmachine.transformer.weights import Transformer
 

@@ -8,7 +8,7 @@ from itertools import product
 import pytest
 
 import softmachine as sm
-from softmachine.compiler.rewrites.causal import causal, padding
+from softmachine.compiler.rewrites.causal_masks import causal, padding
 from softmachine.languages.graph import Graph
 from softmachine.support.errors import ConstructionError
 from softmachine.transformer.attention import Mask

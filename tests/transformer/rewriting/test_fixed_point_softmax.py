@@ -14,7 +14,7 @@ import softmachine as sm
 from softmachine.compiler.model import Model
 from softmachine.compiler.rewrites.fixed_point_softmax import least_attention_bits, least_scale, soften_in_fixed_point
 from softmachine.engines.dense.engine import DenseEngine
-from softmachine.studies.measure.rewriting import Cost, Form, Rewriting, choose_fixed_point
+from softmachine.studies.measure.rewrite_cost import Cost, Form, Rewriting, choose_fixed_point
 from softmachine.support.errors import ConstructionError, PrecisionError, UsageError
 from softmachine.transformer.attention import AVERAGE_HARD, LEFTMOST_HARD, RIGHTMOST_HARD, Weighting, softmax
 from softmachine.transformer.weights import Block, Transformer

@@ -12,8 +12,7 @@ from softmachine.compiler.rewrites.one_loop import one_loop, turns
 from softmachine.languages.circuit import Basis, Circuit, generators, simplified
 from softmachine.languages.graph import Graph
 from softmachine.support.errors import ConstructionError
-from softmachine.theorems.circuit_evaluator.theorem import signals
-from softmachine.theorems.circuit_evaluator.tokens import EvaluatorCodec, fitting_length, pointer_width
+from softmachine.theorems.circuits.evaluator import EvaluatorCodec, fitting_length, pointer_width, signals
 from softmachine.transformer.features import ceil_log2
 from softmachine.transformer.weights import Transformer
 from tests.sources.transformers import VOCABULARY, RandomTransformer

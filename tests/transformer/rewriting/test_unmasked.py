@@ -7,7 +7,7 @@ from itertools import product
 import pytest
 
 import softmachine as sm
-from softmachine.compiler.rewrites.unmasked import padding, unmasked
+from softmachine.compiler.rewrites.no_masks import padding, unmasked
 from softmachine.support.errors import ConstructionError
 from softmachine.transformer.attention import Mask
 from softmachine.transformer.features import ceil_log2

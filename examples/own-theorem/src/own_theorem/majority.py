@@ -16,7 +16,7 @@ from fractions import Fraction
 from softmachine.ir import Program, attend, recogniser, stack, step, token
 from softmachine.languages.predicate import FormalLanguage
 from softmachine.theorems import Theorem
-from softmachine.theorems.shared.recogniser import RecogniserCodec
+from softmachine.theorems.shared.recogniser_codec import RecogniserCodec
 
 LANGUAGE = FormalLanguage("majority", ("a", "b"), lambda word: word.count("a") > word.count("b"))
 

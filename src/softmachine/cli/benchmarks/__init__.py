@@ -3,10 +3,8 @@
 Times are processor times of one core. Rates vary between machines and days; ratios vary much less.
 """
 
-from softmachine.cli.benchmarks.checking import checking
-from softmachine.cli.benchmarks.decoding import decoding
+from softmachine.cli.benchmarks.measurements import checking, decoding, starting
 from softmachine.cli.benchmarks.result import Result, table
-from softmachine.cli.benchmarks.starting import starting
 
 BENCHMARKS = {"decoding": decoding, "checking": checking, "starting": starting}
 """The benchmarks by name; each yields its results."""

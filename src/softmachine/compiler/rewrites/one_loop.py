@@ -26,7 +26,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import ceil
 
-from softmachine.compiler.rewrites.reach import Reach, reach, retrieved
+from softmachine.compiler.rewrites.ranges import Reach, reach, retrieved
 from softmachine.compiler.rewrites.widening import ONE, ZERO, Gate, Units, detached, reading, seen_together, widened
 from softmachine.transformer.weights import Block, Layer, Matrix, Transformer
 

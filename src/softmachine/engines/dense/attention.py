@@ -10,10 +10,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from softmachine.engines.dense.everywhere import at_a_time
-from softmachine.engines.dense.grouping import Group
-from softmachine.engines.dense.memory import Chosen, GroupMemory, Turns, once
-from softmachine.engines.dense.placing import Placed
+from softmachine.engines.dense.incremental_attention import at_a_time
+from softmachine.engines.dense.kv_cache import Chosen, GroupMemory, Turns, once
+from softmachine.engines.dense.layer import Group
+from softmachine.engines.dense.position_cache import Placed
 from softmachine.engines.numerics import Arithmetic, Tensor, UndecidedError
 from softmachine.engines.numerics.base import Map
 from softmachine.support.errors import PrecisionError, Remedy

@@ -16,16 +16,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from softmachine.engines.dense.attention import joined, retrieved
-from softmachine.engines.dense.cycles import after_turns
-from softmachine.engines.dense.grouping import DenseLayer, operator
-from softmachine.engines.dense.memory import Memory
-from softmachine.engines.dense.placing import PIECE, Placed
-from softmachine.engines.dense.plain_run import PlainWeights
-from softmachine.engines.dense.watching import Watcher
-from softmachine.engines.dense.weights import place_of
+from softmachine.engines.dense.draft_model import PlainWeights
+from softmachine.engines.dense.hooks import Watcher
+from softmachine.engines.dense.kv_cache import Memory
+from softmachine.engines.dense.layer import DenseLayer, operator
+from softmachine.engines.dense.loop_cycles import after_turns
+from softmachine.engines.dense.position_cache import PIECE, Placed
+from softmachine.engines.dense.weight_names import place_of
 from softmachine.engines.numerics import Arithmetic, Tensor, UndecidedError, UnrepresentableError, arithmetic
-from softmachine.engines.numerics.floating import Float
-from softmachine.engines.numerics.together import TogetherFloat
+from softmachine.engines.numerics.float import Float
+from softmachine.engines.numerics.float_batched import TogetherFloat
 from softmachine.support.errors import (
     AmbiguousTokenError,
     InputError,

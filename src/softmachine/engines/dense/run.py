@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from softmachine.engines.dense.decode import decode
-from softmachine.engines.dense.effort import allow_pass
+from softmachine.engines.dense.cost_estimate import allow_pass
+from softmachine.engines.dense.decoding import contexts, decode, decode_segments
 from softmachine.engines.dense.engine import DenseEngine
-from softmachine.engines.dense.segments import contexts, decode_segments
 from softmachine.engines.engine import Audited, Engine, Task
 from softmachine.engines.numerics import Arithmetic
 from softmachine.languages.source import Source

@@ -11,17 +11,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from softmachine.compiler.rewrites.signs import signs_as_steps
+from softmachine.compiler.rewrites.sign_norm import signs_as_steps
 from softmachine.engines.fast import status
 from softmachine.engines.fast.analysis.flow import Flow, require_causal, unfold
 from softmachine.engines.fast.analysis.grids import HORIZON, Declined
 from softmachine.engines.fast.analysis.plans import Compared
-from softmachine.engines.fast.codegen.emitted import Emitted, TooLong, emit
-from softmachine.engines.fast.growth import require_memory
-from softmachine.engines.fast.indexes.memory import Memory
-from softmachine.engines.fast.store import compiled, is_compiled, uncompiled
-from softmachine.engines.fast.tables.interpreted import Interpreted, is_large, tables_of
-from softmachine.engines.fast.tables.memory import TableMemory
+from softmachine.engines.fast.bytecode.interpreter import Interpreted, is_large, tables_of
+from softmachine.engines.fast.bytecode.memory import TableMemory
+from softmachine.engines.fast.code_cache import compiled, is_compiled, uncompiled
+from softmachine.engines.fast.codegen.emitter import Emitted, TooLong, emit
+from softmachine.engines.fast.indexes.arrays import Memory
 from softmachine.engines.fast.tokens import Tokens
 from softmachine.support.errors import (
     AmbiguousTokenError,
@@ -31,6 +30,7 @@ from softmachine.support.errors import (
     Remedy,
     SoftmachineError,
 )
+from softmachine.support.resources import require_memory
 from softmachine.support.stored_names import earlier_head
 from softmachine.support.text import many
 from softmachine.support.token_array import Coded, Codes

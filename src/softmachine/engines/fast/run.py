@@ -8,16 +8,16 @@ from dataclasses import replace
 from pathlib import Path
 
 from softmachine.engines.engine import Engine, Execution, Task
-from softmachine.engines.fast import saved_run
+from softmachine.engines.fast import checkpoint
 from softmachine.engines.fast.analysis.grids import Declined
 from softmachine.engines.fast.audit import Audit, audit
-from softmachine.engines.fast.codegen.emitted import Emitted
+from softmachine.engines.fast.codegen.emitter import Emitted
 from softmachine.engines.fast.engine import FastEngine, FastPass
 from softmachine.engines.fast.segments import SegmentedPass
 from softmachine.engines.numerics import Arithmetic
 from softmachine.languages.source import Source
 from softmachine.support.errors import Remedy, UsageError
-from softmachine.support.estimates import SOON, WORTH_SAYING, duration, mention
+from softmachine.support.resources import SOON, WORTH_SAYING, duration, mention
 from softmachine.support.text import many
 from softmachine.support.token_array import Coded
 from softmachine.theorems.codec import DecoderCodec, SegmentedCodec
@@ -205,7 +205,7 @@ class FastRun:
         """Save a checkpoint (of an ended run before its last decision); False for single-pass runs, which have none."""
         if isinstance(self.run, OneReading):
             return False
-        saved_run.save(self.run, file, self.max_steps, self.task.model.length)
+        checkpoint.save(self.run, file, self.max_steps, self.task.model.length)
         return True
 
     def audit(self, steps: int, seed: int) -> Audit:
@@ -241,12 +241,12 @@ class Outlook:
 def resume(task: Task, file: Path) -> FastRun:
     """Resume a run from a checkpoint; without an explicit limit it may take as many steps as before."""
     if task.max_steps is None:
-        task = replace(task, max_steps=max(MAX_STEPS, saved_run.steps_allowed(file)))
+        task = replace(task, max_steps=max(MAX_STEPS, checkpoint.steps_allowed(file)))
     run = FastRun(task)
     if not isinstance(run.run, OneReading):
-        saved_run.load(run.run, file, task.model.length)
+        checkpoint.load(run.run, file, task.model.length)
     if isinstance(task.codec, DecoderCodec):
-        reported = task.codec.token_limit(saved_run.steps_allowed(file))
+        reported = task.codec.token_limit(checkpoint.steps_allowed(file))
         if len(run.tokens) == reported + 1:  # it computed one token ahead, to detect a stop
             run.visible = reported
     return run
@@ -255,7 +255,7 @@ def resume(task: Task, file: Path) -> FastRun:
 def require_free(file: Path, run: Execution | None) -> None:
     """Raise if saving would overwrite a file that must not be replaced; see `saved_run.require_free`."""
     fast = run if isinstance(run, FastRun) else None
-    saved_run.require_free(file, fast.run if fast else None, fast.max_steps if fast else None)
+    checkpoint.require_free(file, fast.run if fast else None, fast.max_steps if fast else None)
 
 
 def quick(task: Task) -> bool:

@@ -14,10 +14,8 @@ from random import Random
 
 from softmachine.engines.inputs import Word, count_words, words_of
 from softmachine.engines.inputs.constraints import Group, Quota, Wishes
-from softmachine.engines.inputs.labelled import Known
-from softmachine.engines.inputs.neighbours import neighbours, relative, shape
-from softmachine.engines.inputs.pools import Pools
 from softmachine.engines.inputs.row import LONG, Judge, Judged
+from softmachine.engines.inputs.sampling import Known, Pools, neighbours, relative, shape
 from softmachine.support.errors import UsageError
 from softmachine.support.text import many
 

@@ -8,7 +8,7 @@ import numpy as np
 from flint import fmpq, fmpz
 
 from softmachine.engines.numerics.base import Array, Family, Flags, Map, Tensor
-from softmachine.engines.numerics.objects import Objects
+from softmachine.engines.numerics.python_objects import Objects
 from softmachine.support.errors import ConstructionError, Remedy
 from softmachine.transformer.attention import Choice
 

@@ -1,74 +1,192 @@
-"""Fixed-point numbers F_b: a sign, b integer and b fractional bits.
+"""Fixed-point arithmetic of "Revisiting Padded Transformer Expressivity" (Appendix A.3 and A.4).
 
-Definitions A.1 and A.2 of "Revisiting Padded Transformer Expressivity": F_b are the multiples a · 2⁻ᵇ with
-|a| ≤ 4ᵇ - 1; the largest is B_F = 2ᵇ - 2⁻ᵇ. A real number is rounded to the nearest member, ties away from
-zero, and beyond B_F to B_F, which is an ordinary number: B_F - 1 is less than B_F.
+Every operation returns the nearest number of F_b, ties away from zero, saturating at ±B_F; sums and inner products run
+from left to right and are rounded after every addition. A run is this computation itself, not an approximation of
+another one: numbers carry no error bounds, equal scores tie, and saturated numbers are ordinary numbers.
+
+Attention may use a higher precision b' inside: queries, keys, values and scores are in F_b; differences from the
+maximum, scaling, exponentials and sums are in F_b'; the result is one division, rounded to F_b. Hard and soft attention
+divide by the same sum, of ones or of exponentials, saturating at the largest number of F_b'.
+
+The weights of a model must be in F_b, as in the paper; others are rejected unless ``round_weights`` is set. Position
+features and relations are evaluated exactly, then rounded to F_b.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
+from functools import partial
 
+import numpy as np
+
+from softmachine.engines.numerics.base import (
+    Arithmetic,
+    Array,
+    Family,
+    Flags,
+    Map,
+    SparseRows,
+    Tensor,
+    UnrepresentableError,
+)
+from softmachine.engines.numerics.fixed_point_array import Grid, least_bits
 from softmachine.support.errors import UsageError
 
-MOST_BITS = 4096
-"""Largest precision b."""
+FINEST = 64
 
 
-@dataclass(frozen=True)
-class FixedPoint:
+class Fixed(Arithmetic):
     """The numbers F_b.
 
     Args:
         bits: b, the number of integer bits and of fractional bits.
+        attention_bits: b' ≥ b, the precision inside attention; b by default.
+        round_weights: Whether weights that are not in F_b are rounded; by default they are rejected.
     """
 
-    bits: int
+    rounds = True
 
-    def __post_init__(self) -> None:
-        if not 1 <= self.bits <= MOST_BITS:
+    def __init__(self, bits: int, attention_bits: int | None = None, *, round_weights: bool = False) -> None:
+        self.grid = Grid(bits)
+        self.inner = self.grid if attention_bits in (None, bits) else Grid(attention_bits or bits)
+        if self.inner.bits < bits:
             raise UsageError(
-                f"fixed point with {self.bits} bits is not supported",
-                hint=f"choose a precision from 1 to {MOST_BITS:,}",
+                f"the precision of attention ({self.inner.bits} bits) is lower than that of its inputs ({bits} bits)",
+                hint=f"write fixed:{bits}, or fixed:{bits}:B with a B larger than {bits}",
             )
+        self.round_weights = round_weights
+        self.name = f"fixed:{bits}" if self.inner is self.grid else f"fixed:{bits}:{self.inner.bits}"
 
-    @property
-    def unit(self) -> Fraction:
-        """2⁻ᵇ, the distance between neighbours."""
-        return Fraction(1, 1 << self.bits)
+    def finer(self) -> Iterator[Arithmetic]:
+        """Yield formats with one more bit at a time, up to ``FINEST``."""
+        for bits in range(self.grid.bits + 1, FINEST + 1):
+            yield Fixed(bits, max(bits, self.inner.bits), round_weights=self.round_weights)
 
-    @property
-    def limit(self) -> int:
-        """4ᵇ - 1, the largest number in units."""
-        return (1 << 2 * self.bits) - 1
+    def numbers(self, rows: Sequence[Sequence[Fraction]]) -> Tensor:
+        """Round to F_b."""
+        return Tensor(self._units(self.grid, rows))
 
-    @property
-    def largest(self) -> Fraction:
-        """B_F = 2ᵇ - 2⁻ᵇ."""
-        return self.limit * self.unit
+    def weights(self, rows: Sequence[Sequence[Fraction]]) -> Tensor:
+        for row in rows:
+            for weight in row:
+                self._check(self.grid, weight)
+        return self.numbers(rows)
 
-    def holds(self, number: Fraction) -> bool:
-        """Whether the number is in F_b."""
-        return abs(number) <= self.largest and (number.numerator << self.bits) % number.denominator == 0
+    def scales(self, scales: Sequence[Fraction], *, feature: bool) -> Tensor:
+        """Convert inverse temperatures to F_b'."""
+        for scale in () if feature else scales[:1]:
+            self._check(self.inner, scale)
+        return Tensor(self._units(self.inner, [scales])[0])
 
-    def units(self, number: Fraction) -> int:
-        """Round a number to F_b; the result is in units of 2⁻ᵇ."""
-        return self.quotient(number.numerator, number.denominator)
+    def _units(self, grid: Grid, rows: Sequence[Sequence[Fraction]]) -> Array:
+        value = grid.zeros((len(rows), len(rows[0]) if rows else 0))
+        for r, row in enumerate(rows):
+            value[r] = [grid.format.units(number) if number else 0 for number in row]
+        return value
 
-    def quotient(self, numerator: int, denominator: int) -> int:
-        """Round a quotient to F_b; the result is in units of 2⁻ᵇ."""
-        scaled, divisor = abs(numerator) << self.bits + 1, abs(denominator)
-        size = min((scaled + divisor) // (2 * divisor), self.limit)
-        return size if (numerator < 0) == (denominator < 0) else -size
+    def _check(self, grid: Grid, weight: Fraction) -> None:
+        if self.round_weights or grid.format.holds(weight):
+            return
+        bits = least_bits(weight)
+        reason = f"is not a number of {grid.format}"
+        raise UnrepresentableError(
+            weight,
+            f"{reason}; the smallest precision that has it is {bits}" if bits else f"{reason}, nor of any other F_b",
+        )
 
-    def __str__(self) -> str:
-        return f"F_{self.bits}"
+    def operator(self, rows: SparseRows, columns: int, bias: Sequence[Fraction]) -> Map:
+        """Return the map that computes inner products from left to right, then adds the constants.
+
+        Vectorised over rows: step k adds the k-th term of every row that has one, longest rows first.
+        """
+        for weight in (*(weight for row in rows for _, weight in row), *bias):
+            self._check(self.grid, weight)
+        order = np.array(sorted(range(len(rows)), key=lambda row: -len(rows[row])), dtype=np.intp)
+        terms = []
+        for k in range(len(rows[order[0]]) if rows else 0):
+            there = [rows[row][k] for row in order if len(rows[row]) > k]
+            weights = self._units(self.grid, [[weight for _, weight in there]])[0]
+            terms.append((order[: len(there)], np.array([column for column, _ in there], dtype=np.intp), weights))
+        constants = self._units(self.grid, [bias])[0]
+
+        def apply(x: Tensor) -> Tensor:
+            found = self.grid.zeros((*x.shape[:-1], len(rows)))
+            for some, read, weights in terms:
+                found[..., some] = self.grid.add(found[..., some], self.grid.multiply(x.value[..., read], weights))
+            return Tensor(self.grid.add(found, constants))
+
+        return apply
+
+    def add(self, x: Tensor, y: Tensor) -> Tensor:
+        return Tensor(self.grid.add(x.value, y.value))
+
+    def activate(self, x: Tensor, steps: Flags) -> Tensor:
+        result = np.maximum(x.value, 0)
+        one = np.array(1 << self.grid.bits, dtype=self.grid.dtype)  # NumPy would infer another dtype
+        result[..., steps] = np.where(x.value[..., steps] >= 0, one, 0)
+        return Tensor(result)
+
+    def norm(self, x: Tensor) -> Tensor:
+        """Return the sign of a single number; the rounding of longer norms is not specified, so they are rejected."""
+        return Tensor(np.sign(x.value) * (1 << self.grid.bits)) if x.shape[-1] == 1 else super().norm(x)
+
+    def best(self, query: Tensor, key: Tensor, bias: Tensor | None, visible: Flags) -> Flags:
+        scores = np.where(visible, self._scores(query, key, bias), -self.grid.limit - 1)
+        return np.asarray(visible & (scores == scores.max(axis=-1, keepdims=True)))
+
+    def certain_scores(self, query: Tensor, key: Tensor) -> Array | None:
+        """Return the rounded scores, whose order is decisive in F_b."""
+        return self._scores(query, key, None)
+
+    def mean(self, chosen: Flags, value: Tensor) -> Tensor:
+        """Divide the sum of the chosen values by their number, both in F_b', with one rounding."""
+        numerator = self.inner.chosen(chosen, self.inner.widened(value.value, self.grid.bits))
+        ones = chosen.sum(axis=-1).astype(self.inner.dtype)
+        return Tensor(self._divided(numerator, self.inner.saturated(ones << self.inner.bits)))
+
+    def soft(self, query: Tensor, key: Tensor, bias: Tensor | None, visible: Flags, scale: Tensor) -> Map:
+        """Use weights e_j = exp(scale · (score_j - maximum)) in F_b'; the largest is 1, so the sum is never 0."""
+        inner = self.inner
+        scores = inner.widened(self._scores(query, key, bias), self.grid.bits)
+        top = np.where(visible, scores, -inner.limit - 1).max(axis=-1, keepdims=True)
+        below = np.where(visible, scores - top, 0)
+        if (scale.value == scale.value[0]).all():
+            powers = inner.mapped(lambda some: self._powers(some, scale.value[0]), below)
+        else:
+            powers = self._powers(below, scale.value[:, None])
+        return partial(self._mix, np.where(visible, powers, 0))
+
+    def _powers(self, below: Array, scale: Array) -> Array:
+        """Return exp(scale · difference)."""
+        return self.inner.exponential(self.inner.multiply(self.inner.saturated(below), scale))
+
+    def _mix(self, shares: Array, value: Tensor) -> Tensor:
+        """Return Σ e_j v_j / Σ e_j, with sums in F_b' and the quotient rounded once to F_b."""
+        numerator = self.inner.weighted(shares, self.inner.widened(value.value, self.grid.bits))
+        return Tensor(self._divided(numerator, self.inner.total(shares)))
+
+    def _scores(self, query: Tensor, key: Tensor, bias: Tensor | None) -> Array:
+        scores = self.grid.inner_products(query.value, key.value)
+        return scores if bias is None else self.grid.add(scores, bias.value)
+
+    def _divided(self, numerator: Array, denominator: Array) -> Array:
+        """Return the quotients in F_b; 0 where no key is visible and both sums are 0."""
+        some = np.where(denominator == 0, 1, denominator)
+        return self.inner.quotient(numerator, some[..., None], self.grid)
 
 
-def least_bits(number: Fraction) -> int | None:
-    """Return the smallest b such that F_b contains the number; None if its denominator is not a power of two."""
-    fractional = number.denominator.bit_length() - 1
-    if number.denominator != 1 << fractional:
+def _fixed(name: str) -> Fixed | None:
+    kind, _, bits = name.partition(":")
+    if kind != "fixed":
         return None
-    return max(1, fractional, (abs(number.numerator) // number.denominator).bit_length())
+    parts = bits.split(":")
+    if len(parts) > 2 or not all(part.isascii() and part.isdecimal() and len(part) < 100 for part in parts):
+        raise UsageError(
+            f"{name!r} does not give the number of bits of fixed point",
+            hint="write fixed:8 for 8 integer and 8 fractional bits, fixed:8:20 for 20 of each inside attention",
+        )
+    return Fixed(*map(int, parts))
+
+
+ARITHMETIC = Family(_fixed, ("fixed:B",), "fixed:8 has 8 integer and 8 fractional bits", order=4)

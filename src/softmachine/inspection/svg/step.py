@@ -1,18 +1,53 @@
-"""SVG of one step of a run: tokens, attention arcs, a sentence per head, and the state of the source."""
+"""SVG of one step of a run: tokens, attention arcs, a sentence per head, and the state of the source.
+
+Choice of the positions that a picture shows: all if they fit, else the relevant ones, with gaps between.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from itertools import islice
+from itertools import chain, islice
 from textwrap import wrap
 
+from softmachine.inspection.activations import Moment
+from softmachine.inspection.explanations import sentence
+from softmachine.inspection.head_activation import HeadSight
 from softmachine.inspection.inspection import Inspection
-from softmachine.inspection.moment import Moment
-from softmachine.inspection.seeing import HeadSight
-from softmachine.inspection.sentences import sentence
-from softmachine.inspection.svg.columns import columns
-from softmachine.inspection.svg.svg import COLOURS, FAINT, INK, SIZE, SOFT, Drawing, Picture, width_of
+from softmachine.inspection.svg.canvas import COLOURS, FAINT, INK, SIZE, SOFT, Drawing, Picture, width_of
 from softmachine.support.text import clipped, cut
+
+MAX_RELEVANT = 16
+"""The largest number of relevant positions that are shown."""
+FEW = 3
+"""The number of positions shown at the beginning, and on each side of the query."""
+
+
+def columns(count: int, here: int, matter: Iterable[int], wide: Callable[[int], float], room: float) -> list[int]:
+    """The positions to show: the relevant ones first, then their neighbours, while they fit.
+
+    Args:
+        count: The number of positions.
+        here: The position of the query.
+        matter: The relevant positions: those that the query attends to.
+        wide: The width of a position.
+        room: The width available; the query and the relevant positions are shown in any case.
+    """
+    matter = list(dict.fromkeys(matter))
+    wanted = dict.fromkeys([here, *matter[:MAX_RELEVANT]])
+    left = room - sum(map(wide, wanted))
+    around = (d for distance in range(1, count + 1) for d in (-distance, distance))
+    near = chain(
+        range(here - FEW, here + FEW), range(FEW), *((j - 1, j + 1) for j in matter), (here + d for d in around)
+    )
+    for position in near:
+        if 0 <= position < count and position not in wanted:
+            left -= wide(position)
+            if left < 0:
+                break
+            wanted[position] = None
+    return sorted(wanted)
+
 
 LEFT = 16.0
 MOST_ARCS = 4

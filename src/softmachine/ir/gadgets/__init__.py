@@ -1,25 +1,14 @@
 """Gadgets: functions over the primitives. Each documents its assumptions, its guarantees and its cost."""
 
-from softmachine.ir.gadgets.addressing import broadcast, occurs, ones, repeated, search_step
+from softmachine.ir.gadgets.boolean import all_of, any_of, exclusive_or, gate, rounded, select
 from softmachine.ir.gadgets.integers import at_least, where_zero
-from softmachine.ir.gadgets.logic import all_of, any_of, exclusive_or, gate, rounded, select
-from softmachine.ir.gadgets.registers import (
-    code,
-    decreased,
-    difference,
-    is_place_zero,
-    kept,
-    matches,
-    overwritten,
-    place,
-    snapped,
-    step_of,
-)
-from softmachine.ir.gadgets.retrieval import (
+from softmachine.ir.gadgets.lookup import (
     Located,
+    Row,
     Squared,
     exists,
     fetch,
+    first_of,
     first_position,
     here,
     latest,
@@ -27,8 +16,25 @@ from softmachine.ir.gadgets.retrieval import (
     lookup,
     mean,
     previous,
+    table,
 )
-from softmachine.ir.gadgets.tables import Row, first_of, table
+from softmachine.ir.gadgets.registers import (
+    broadcast,
+    code,
+    decreased,
+    difference,
+    is_place_zero,
+    kept,
+    matches,
+    occurs,
+    ones,
+    overwritten,
+    place,
+    repeated,
+    search_step,
+    snapped,
+    step_of,
+)
 
 __all__ = [
     "Located", "Row", "Squared", "all_of", "any_of", "at_least", "broadcast", "code", "decreased", "difference",

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from softmachine.ir.kinds import BIT, integer
 from softmachine.ir.primitives import named, relu
+from softmachine.ir.ranges import BIT, integer
 from softmachine.ir.signal import Signal, constant, stack
 
 

@@ -1,9 +1,7 @@
 """Boolean circuits: data type, evaluation, simplification, generators and the established file formats."""
 
 from softmachine.languages.circuit.builder import Builder
-from softmachine.languages.circuit.circuit import Circuit
-from softmachine.languages.circuit.evaluate import evaluate, evaluate_many, evaluate_wires, truth_table
-from softmachine.languages.circuit.gates import Gate, GateKind
+from softmachine.languages.circuit.circuit import Circuit, Gate, GateKind
 from softmachine.languages.circuit.generators import (
     adder,
     comparator,
@@ -14,8 +12,8 @@ from softmachine.languages.circuit.generators import (
     sorting_network,
     threshold,
 )
-from softmachine.languages.circuit.network import Basis
-from softmachine.languages.circuit.simplify import equivalent, simplified
+from softmachine.languages.circuit.interpreter import evaluate, evaluate_many, evaluate_wires, truth_table
+from softmachine.languages.circuit.structural_hashing import Basis, equivalent, simplified
 
 __all__ = [
     "Circuit", "Gate", "GateKind", "Builder",

@@ -11,8 +11,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from softmachine.languages.circuit.builder import Builder
-from softmachine.languages.circuit.circuit import Circuit
-from softmachine.languages.circuit.gates import GateKind
+from softmachine.languages.circuit.circuit import Circuit, GateKind
 from softmachine.support.errors import Place
 
 

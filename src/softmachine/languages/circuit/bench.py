@@ -11,8 +11,7 @@ from __future__ import annotations
 import re
 
 from softmachine.languages.circuit.builder import Builder
-from softmachine.languages.circuit.circuit import Circuit
-from softmachine.languages.circuit.gates import CONSTANT, Gate, GateKind
+from softmachine.languages.circuit.circuit import CONSTANT, Circuit, Gate, GateKind
 from softmachine.languages.circuit.lines import Line, check_names, lines_of
 from softmachine.languages.source import name_of
 from softmachine.support.errors import Place

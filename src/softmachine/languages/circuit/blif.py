@@ -15,11 +15,9 @@ from itertools import combinations, product
 from math import comb
 
 from softmachine.languages.circuit.builder import Builder
-from softmachine.languages.circuit.circuit import Circuit
-from softmachine.languages.circuit.gates import CONSTANT, UNARY, Gate, GateKind
+from softmachine.languages.circuit.circuit import CONSTANT, UNARY, Circuit, Gate, GateKind
 from softmachine.languages.circuit.lines import Line, check_names, lines_of
-from softmachine.languages.circuit.network import Basis
-from softmachine.languages.circuit.simplify import simplified
+from softmachine.languages.circuit.structural_hashing import Basis, simplified
 from softmachine.languages.source import name_of
 from softmachine.support.errors import Place, SourceError
 

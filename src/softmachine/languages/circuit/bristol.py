@@ -8,11 +8,9 @@ INV, EQ (a constant), EQW (a copy) or MAND (several ANDs at once). Inputs are th
 from __future__ import annotations
 
 from softmachine.languages.circuit.builder import Builder
-from softmachine.languages.circuit.circuit import Circuit
-from softmachine.languages.circuit.gates import GateKind
+from softmachine.languages.circuit.circuit import Circuit, GateKind
 from softmachine.languages.circuit.lines import Line, lines_of
-from softmachine.languages.circuit.network import FALSE, TRUE, Basis, used
-from softmachine.languages.circuit.simplify import as_network
+from softmachine.languages.circuit.structural_hashing import FALSE, TRUE, Basis, as_network, used
 from softmachine.languages.source import name_of
 from softmachine.support.errors import Place, SourceError
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from softmachine.languages.circuit.circuit import Circuit
-from softmachine.languages.circuit.gates import Gate, GateKind
+from softmachine.languages.circuit.circuit import Circuit, Gate, GateKind
 from softmachine.support.errors import Place
 
 

@@ -10,9 +10,8 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 from softmachine.languages.circuit.builder import Builder
-from softmachine.languages.circuit.circuit import Circuit
-from softmachine.languages.circuit.gates import GateKind
-from softmachine.languages.circuit.network import balanced
+from softmachine.languages.circuit.circuit import Circuit, GateKind
+from softmachine.languages.circuit.structural_hashing import balanced
 from softmachine.support.errors import UsageError
 
 LARGEST = 4096

@@ -2,6 +2,7 @@
 
 from softmachine.languages.counter.condition import Condition, CounterComparison, compare, holds
 from softmachine.languages.counter.from_turing import counter_machine
+from softmachine.languages.counter.from_turing_relative import relative_counter_machine
 from softmachine.languages.counter.interpreter import (
     Configuration,
     Reason,
@@ -15,8 +16,7 @@ from softmachine.languages.counter.interpreter import (
     transitions,
 )
 from softmachine.languages.counter.machine import CounterMachine, Transition, Verdict
-from softmachine.languages.counter.relative import relative_counter_machine
-from softmachine.languages.counter.syntax import parse, to_text
+from softmachine.languages.counter.parser import parse, to_text
 from softmachine.languages.linear import Linear, Relation
 from softmachine.languages.temporal.formula import FALSE, TRUE, And, Constant, Not, Or
 

@@ -8,11 +8,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TypeAlias
 
-from softmachine.languages.counter.printing import name_text
+from softmachine.languages.counter.printer import name_text
 from softmachine.languages.linear import LARGEST_NUMBER, Linear, Relation, linear_text
-from softmachine.languages.temporal.counting import LinearComparison
-from softmachine.languages.temporal.formula import And, Constant, Formula, Not, Or, subformulas
-from softmachine.languages.temporal.printing import Writer
+from softmachine.languages.temporal.formula import And, Constant, Formula, LinearComparison, Not, Or, subformulas
+from softmachine.languages.temporal.printer import Writer
 
 DEEPEST = 100
 """Maximum nesting depth of conditions, so that traversals may be recursive."""

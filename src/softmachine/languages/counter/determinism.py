@@ -1,29 +1,230 @@
 """Static analysis of determinism: whether two tests of a state can hold at the same time.
 
-The analysis is exact (see `softmachine.languages.counter.satisfiability`): every reported overlap comes with values of
+The analysis is exact (see `softmachine.languages.counter.determinism`): every reported overlap comes with values of
 the counters for which both tests hold, and if none is reported and the analysis was completed, there is none. It is
 incomplete for a machine that exceeds the budget; such a machine is accepted, and the interpreter, which evaluates all
 tests in every step, raises an error where two hold.
+
+Exact satisfiability of conjunctions of conditions on counters, with a satisfying assignment.
+
+Values are read bit by bit, the lowest first, as by Büchi automata (A. Boudet and H. Comon, "Diophantine equations,
+Presburger arithmetic and finite automata", 1996). If x = 2x' + b, where b are the lowest bits, then
+
+    a·x + c ≥ 0   iff   a·x' + ⌊(a·b + c)/2⌋ ≥ 0
+    a·x + c = 0   iff   a·x' +  (a·b + c)/2  = 0, and a·b + c is even
+
+So bits only change the constants c, which are eventually bounded by the sum of the coefficients: the search space is
+finite, and the first solution has the fewest bits. Most tests in practice are decided before, by the intervals of
+single counters.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections import deque
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import combinations
-from typing import TYPE_CHECKING
+from functools import cached_property, reduce
+from itertools import combinations, islice
+from typing import TYPE_CHECKING, TypeAlias
 
-from softmachine.languages.counter.condition import Condition, compare
-from softmachine.languages.counter.satisfiability import (
-    Budget,
-    OutOfBudgetError,
-    common_solution,
-    enclosing_box,
-    intersection,
-)
+from softmachine.languages.counter.condition import Condition, CounterComparison, compare, counters_in, holds
+from softmachine.languages.linear import Linear, Relation
+from softmachine.languages.temporal.formula import And, Constant, Not, Or
 
 if TYPE_CHECKING:
     from softmachine.languages.counter.machine import CounterMachine, Transition
+
+
+Box: TypeAlias = Mapping[str, tuple[int, int | None]]
+"""Minimum and maximum (None: unbounded) of counters; counters without an entry are unrestricted."""
+
+EASY = 10_000
+"""Maximum number of parts of a condition visited to compute its intervals."""
+
+
+class OutOfBudgetError(Exception):
+    """The query was not decided within the budget."""
+
+
+@dataclass
+class Budget:
+    """Number of remaining steps."""
+
+    left: int
+
+    def spend(self, amount: int) -> None:
+        """Deduct an amount.
+
+        Raises:
+            OutOfBudgetError: If it exceeds the remaining budget.
+        """
+        self.left -= amount
+        if self.left < 0:
+            raise OutOfBudgetError
+
+
+@dataclass(frozen=True)
+class Atom:
+    """A linear inequality (sum ≥ 0) or equation (sum = 0)."""
+
+    sum: Linear[str]
+    is_equation: bool
+
+    @cached_property
+    def rises(self) -> bool:
+        """Whether no coefficient is negative."""
+        return all(factor > 0 for factor, _ in self.sum.terms)
+
+    @cached_property
+    def falls(self) -> bool:
+        """Whether no coefficient is positive."""
+        return all(factor < 0 for factor, _ in self.sum.terms)
+
+    def holds(self, value: int) -> bool:
+        """Whether the atom is true for this value of the sum."""
+        return value == 0 or (value > 0 and not self.is_equation)
+
+    def half(self, constant: int) -> int | None:
+        """The constant after removing the lowest bits of the counters; None if the atom is then unsatisfiable."""
+        if self.is_equation and constant % 2:
+            return None
+        half = constant // 2
+        if (half < 0 and self.falls) or (half > 0 and self.rises and self.is_equation):
+            return None
+        return min(half, 0) if self.rises else half  # for constants ≥ 0 it always holds
+
+    @cached_property
+    def box(self) -> Box:
+        """The interval of its counter, if it has only one."""
+        if len(self.sum.terms) != 1:
+            return {}
+        ((factor, name),) = self.sum.terms
+        value, rest = divmod(-self.sum.constant, factor)
+        if self.is_equation:
+            return {name: (value, value) if rest == 0 else (1, 0)}
+        return {name: (value + (rest != 0), None) if factor > 0 else (0, value)}
+
+
+def common_solution(conditions: Sequence[Condition], budget: Budget) -> dict[str, int] | None:
+    """Values of the counters that satisfy all conditions, or None if there are none.
+
+    Raises:
+        OutOfBudgetError: If the budget does not suffice.
+    """
+    budget.spend(len(conditions))
+    # A counter that cancels, as in x = x, gets a value, too.
+    names = dict.fromkeys(name for condition in conditions for name in counters_in(condition))
+    box = reduce(intersection, map(enclosing_box, conditions))
+    if box is None:
+        return None
+    smallest = {name: box.get(name, (0, None))[0] for name in names}
+    if all(holds(condition, smallest) for condition in conditions):
+        return smallest
+    for atoms in _ways([(condition, True) for condition in conditions], (), budget):
+        found = _solution(atoms, budget)
+        if found is not None:
+            values = {name: found.get(name, 0) for name in names}
+            assert all(holds(condition, values) for condition in conditions)
+            return values
+    return None
+
+
+def enclosing_box(condition: Condition) -> Box | None:
+    """Intervals that contain all solutions of a condition (an over-approximation); None if it has none."""
+    try:
+        ways = list(islice(_ways([(condition, True)], (), Budget(EASY)), 2))
+    except OutOfBudgetError:
+        return {}
+    return None if not ways else _box(ways[0]) if len(ways) == 1 else {}
+
+
+def intersection(one: Box | None, two: Box | None) -> Box | None:
+    """The intersection of two boxes; None if it is empty."""
+    if one is None or two is None:
+        return None
+    result = dict(one)
+    for name, (low, high) in two.items():
+        other_low, other_high = result.get(name, (0, None))
+        both = max(low, other_low), min((end for end in (high, other_high) if end is not None), default=None)
+        if both[1] is not None and both[0] > both[1]:
+            return None
+        result[name] = both
+    return result
+
+
+def _box(atoms: Sequence[Atom]) -> Box | None:
+    everything: Box | None = {}
+    return reduce(intersection, (atom.box for atom in atoms), everything)
+
+
+def _ways(waiting: list[tuple[Condition, bool]], atoms: tuple[Atom, ...], budget: Budget) -> Iterator[tuple[Atom, ...]]:
+    """Disjunctive normal form: conjunctions of atoms, one of which holds iff all conditions (or negations) do."""
+    while waiting:
+        budget.spend(1)
+        (condition, positive), waiting = waiting[-1], waiting[:-1]
+        match condition:
+            case CounterComparison(_, relation, _):
+                first, *others = _atoms(condition.difference, relation if positive else relation.opposite)
+                for other in others:
+                    yield from _ways(waiting, (*atoms, other), budget)
+                atoms = (*atoms, first)
+            case Constant(value):
+                if value != positive:
+                    return
+            case Not(of):
+                waiting.append((of, not positive))
+            case And(operands) | Or(operands):
+                parts = [(operand, positive) for operand in operands]
+                if isinstance(condition, And) != positive:
+                    for part in parts:
+                        yield from _ways([*waiting, part], atoms, budget)
+                    return
+                waiting += parts
+            case _:
+                raise TypeError(f"{type(condition).__name__} is not a condition")
+    yield atoms
+
+
+def _atoms(difference: Linear[str], relation: Relation) -> list[Atom]:
+    """Atoms, one of which holds iff the difference is in this relation to 0."""
+    if relation is Relation.UNEQUAL:
+        return [atom for each in (Relation.GREATER, Relation.LESS) for atom in _atoms(difference, each)]
+    if relation in (Relation.LESS, Relation.AT_MOST):
+        difference = -1 * difference
+    if relation in (Relation.LESS, Relation.GREATER):
+        difference += Linear((), -1)
+    return [Atom(difference, relation is Relation.EQUAL)]
+
+
+def _solution(atoms: Sequence[Atom], budget: Budget) -> dict[str, int] | None:
+    """The solution of all atoms with the fewest bits, or None if there is none."""
+    if _box(atoms) is None:
+        return None
+    names = tuple(dict.fromkeys(name for atom in atoms for _, name in atom.sum.terms))
+    factors = [{name: factor for factor, name in atom.sum.terms} for atom in atoms]
+    columns = [[each.get(name, 0) for each in factors] for name in names]
+    waiting = deque([(tuple(atom.sum.constant for atom in atoms), (0,) * len(names), 0)] if names else [])
+    visited = set()
+    while waiting:
+        constants, values, read = waiting.popleft()
+        bit, counter = divmod(read, len(names))
+        if counter == 0 and read:
+            halves = [atom.half(constant) for atom, constant in zip(atoms, constants, strict=True)]
+            constants = tuple(half for half in halves if half is not None)
+            if len(constants) < len(halves):
+                continue
+            if all(atom.holds(constant) for atom, constant in zip(atoms, constants, strict=True)):
+                return dict(zip(names, values, strict=True))
+        if (counter, constants) in visited:
+            continue
+        visited.add((counter, constants))
+        budget.spend(1)
+        waiting.append((constants, values, read + 1))
+        changed = tuple(constant + factor for constant, factor in zip(constants, columns[counter], strict=True))
+        more = values[counter] + (1 << bit)
+        waiting.append((changed, (*values[:counter], more, *values[counter + 1 :]), read + 1))
+    return None
+
 
 BUDGET = 200_000
 """Maximum number of pairs of tests and search steps for one machine: a few seconds."""

@@ -16,6 +16,8 @@ There are three differences from the textbook:
 - A rule that does not move the head costs nothing: it is evaluated when the machine is built.
 
 A run of a machine that halts without a verdict (it has no accepting states) is accepted.
+
+Loops of counter machines that move a counter to another one, with multiplication and division.
 """
 
 from __future__ import annotations
@@ -25,11 +27,57 @@ from dataclasses import dataclass
 
 from softmachine.languages.counter.condition import Condition, compare
 from softmachine.languages.counter.machine import CounterMachine, Transition
-from softmachine.languages.counter.macros import POWERS_OF_TWO, both, transfer
 from softmachine.languages.temporal.formula import TRUE
+from softmachine.languages.temporal.structure import conjunction
 from softmachine.languages.turing import Tape, TuringMachine
 from softmachine.languages.turing import Verdict as TuringVerdict
 from softmachine.support.errors import ConstructionError
+
+POWERS_OF_TWO = tuple(1 << exponent for exponent in range(8))
+"""Strides with which a loop over a counter below 256 takes one step per 1 in its binary representation."""
+
+
+def both(*conditions: Condition | None) -> Condition:
+    """The conjunction of the conditions that are not None."""
+    return conjunction(condition for condition in conditions if condition is not None)
+
+
+def transfer(
+    state: str,
+    source: str,
+    target: str | None,
+    strides: Sequence[int],
+    *,
+    divisor: int = 1,
+    factor: int = 1,
+    rest: int = 0,
+    when: Condition | None = None,
+) -> Iterator[Transition]:
+    """The loop in a state that moves a counter to another one: target += factor · ⌊(source - rest) / divisor⌋.
+
+    As long as source ≥ divisor + rest, it subtracts divisor · d from the source and adds factor · d to the target,
+    where d is the largest possible stride. The remainder in the source, less than divisor + rest, is left to the
+    caller. With the strides 1, 2, 4, … the loop is logarithmic up to twice the largest stride; with 1 alone it is
+    Minsky's.
+
+    Args:
+        state: The state of the loop.
+        source: The counter to decrease.
+        target: The counter to increase; None to discard the amount.
+        strides: The possible values of d; 1 must be among them.
+        divisor: Decrease of the source per unit.
+        factor: Increase of the target per unit.
+        rest: Minimum remainder in the source.
+        when: Additional condition for every iteration.
+    """
+    above: Condition | None = None
+    for stride in sorted(strides, reverse=True):
+        least = divisor * stride + rest
+        gain = () if target is None else ((target, factor * stride),)
+        test = both(compare(source, ">=", least), above, when)
+        yield Transition(state, test, ((source, -divisor * stride), *gain), state)
+        above = compare(source, "<", least)
+
 
 ACCEPT, REJECT, FOREVER = "accept", "reject", "forever"
 

@@ -1,7 +1,7 @@
 """Reference interpreter of counter machines.
 
 It is the oracle for everything that is compiled from a machine, so it is written to be obviously correct. Long runs are
-delegated to `softmachine.languages.counter.compiled`, which the tests compare with this one.
+delegated to `softmachine.languages.counter.jit_interpreter`, which the tests compare with this one.
 """
 
 from __future__ import annotations
@@ -147,7 +147,7 @@ def follow(machine: CounterMachine, configuration: Configuration, taken: Sequenc
         RunError: If the run cannot continue, the machine takes another transition, or the run has ended before.
     """
     if isinstance(taken, Codes) and len(taken) > PLAIN_STEPS:
-        from softmachine.languages.counter.compiled import PIECE, advance, numbers_of
+        from softmachine.languages.counter.jit_interpreter import PIECE, advance, numbers_of
 
         numbers = numbers_of(machine, taken.names)
         for part in taken.parts():
@@ -237,7 +237,7 @@ def execute_from(
     taken: list[Transition] | None = [] if trace else None
     reason = _advance(machine, configuration, max_steps if trace else min(max_steps, PLAIN_STEPS), taken)
     if reason is Reason.STEP_LIMIT and configuration.steps < max_steps:
-        from softmachine.languages.counter.compiled import advance
+        from softmachine.languages.counter.jit_interpreter import advance
 
         while reason is Reason.STEP_LIMIT and configuration.steps < max_steps:
             advance(machine, configuration, max_steps)

@@ -12,7 +12,7 @@ from typing import ClassVar
 
 from softmachine.languages.counter.condition import Condition
 from softmachine.languages.counter.determinism import Determinism, determinism
-from softmachine.languages.counter.printing import machine_table, transition_text
+from softmachine.languages.counter.printer import machine_table, transition_text
 from softmachine.languages.counter.validation import problems_of
 from softmachine.languages.source import OfWords, name_problems
 from softmachine.languages.temporal.formula import TRUE, Not

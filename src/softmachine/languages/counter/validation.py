@@ -10,7 +10,7 @@ from softmachine.languages.counter.condition import DEEPEST, TOO_DEEP, counters_
 from softmachine.languages.counter.determinism import always_negative
 from softmachine.languages.linear import LARGEST_NUMBER
 from softmachine.languages.source import is_symbol
-from softmachine.languages.text.problems import MOST_REPORTED
+from softmachine.languages.text.diagnostics import MOST_REPORTED
 
 if TYPE_CHECKING:
     from softmachine.languages.counter.machine import CounterMachine, Transition

@@ -19,8 +19,17 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 from softmachine.languages.counter import Condition, CounterComparison, CounterMachine, Transition, Verdict
-from softmachine.languages.crasp.formula import Comparison, NamedFormula, compare
-from softmachine.languages.crasp.program import ACCEPT, REJECT, RESERVED, Definition, Program, Rule
+from softmachine.languages.crasp.program import (
+    ACCEPT,
+    REJECT,
+    RESERVED,
+    Comparison,
+    Definition,
+    NamedFormula,
+    Program,
+    Rule,
+    compare,
+)
 from softmachine.languages.crasp.terms import Count, NamedTerm, Number, Term, term
 from softmachine.languages.linear import Linear
 from softmachine.languages.temporal.formula import TRUE, And, Formula, Not, Or, Symbol

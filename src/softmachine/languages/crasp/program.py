@@ -1,4 +1,11 @@
-"""C-RASP programs as immutable, validated data.
+"""Formulas of C-RASP as immutable data.
+
+A formula is true or false at every position 1 … n of a sequence of tokens, and only the past is visible. Symbols and
+Boolean connectives are those of temporal logic; C-RASP adds comparisons of terms, and names. It is the counting part
+TL[#←, +] of temporal logic, also known as K_t[#] (Yang and Chiang, "Counting Like Transformers"), with names, and with
+counts through a relation.
+
+C-RASP programs as immutable, validated data.
 
 A program is a sequence of definitions of terms and formulas. It either ends with an acceptance formula, and accepts the
 words at whose last position it is true; or it has rules, and generates a chain of thought: the first rule whose body is
@@ -12,18 +19,87 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import InitVar, dataclass, field
 from functools import cached_property
-from typing import ClassVar
+from typing import ClassVar, TypeAlias
 
-from softmachine.languages.crasp.formula import Comparison, NamedFormula
-from softmachine.languages.crasp.printing import program_table
-from softmachine.languages.crasp.relation import RELATIONS
-from softmachine.languages.crasp.terms import Count, NamedTerm, Term, formulas_in, largest_number, nesting, numbers_in
-from softmachine.languages.linear import LARGEST_NUMBER, Linear
+from softmachine.languages.crasp.printer import program_table, write_term
+from softmachine.languages.crasp.relations import RELATIONS
+from softmachine.languages.crasp.terms import (
+    Count,
+    NamedTerm,
+    Number,
+    Term,
+    formulas_in,
+    inner_terms,
+    largest_number,
+    nesting,
+    numbers_in,
+)
+from softmachine.languages.linear import LARGEST_NUMBER, Linear, Relation
 from softmachine.languages.source import OfWords, name_problems, spelled
-from softmachine.languages.temporal.formula import And, Constant, Formula, Iff, Implies, Not, Or, Symbol, subformulas
-from softmachine.languages.text.problems import Problem, invalid
+from softmachine.languages.temporal.formula import (
+    And,
+    Constant,
+    Formula,
+    Iff,
+    Implies,
+    LinearComparison,
+    Not,
+    Or,
+    Symbol,
+    subformulas,
+)
+from softmachine.languages.temporal.printer import Level, Writer
+from softmachine.languages.text.diagnostics import Problem, invalid
 from softmachine.support.errors import Place
 from softmachine.support.text import many
+
+Shape: TypeAlias = tuple[object, ...]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class NamedFormula(Formula):
+    """Reference to a formula defined earlier."""
+
+    name: str
+
+    def write(self, _writer: Writer) -> tuple[str, Level]:
+        return self.name, Level.ATOM
+
+
+class Comparison(LinearComparison[Number]):
+    """``2*#[φ] - P + 3 <= 5``: comparison of two terms."""
+
+    def largest(self, side: Term) -> int:
+        return largest_number(side)
+
+    @property
+    def parts(self) -> tuple[Formula, ...]:
+        return formulas_in(self.left) + formulas_in(self.right)
+
+    @property
+    def label(self) -> tuple[object, ...]:
+        """The relation and both terms, without the formulas in them."""
+        return (self.relation, _shape(self.left), _shape(self.right))
+
+    def side_text(self, side: Term, writer: Writer) -> str:
+        return write_term(side, writer)
+
+
+def _shape(term: Term) -> Shape:
+    """A term without its formulas."""
+    return (term.constant, *((coefficient, *_shape_of(number)) for coefficient, number in term.terms))
+
+
+def _shape_of(number: Number) -> Shape:
+    own = number.relation if isinstance(number, Count) else number.name if isinstance(number, NamedTerm) else None
+    return (type(number), own, *map(_shape, inner_terms(number)))
+
+
+def compare(left: Term | int, relation: str, right: Term | int) -> Comparison:
+    """Build a comparison, as in ``compare(term(Count(Symbol("a"))), ">=", 2)``."""
+    sides = (Linear[Number]((), side) if isinstance(side, int) else side for side in (left, right))
+    return Comparison(next(sides), Relation(relation), next(sides))
+
 
 ACCEPT, REJECT = "ACC", "REJ"
 """The tokens that end a run."""

@@ -1,7 +1,7 @@
 """Terms of C-RASP: integer values at every position, as immutable data.
 
 A term is a linear combination of numbers with integer coefficients, a `Linear`. Only counts are primitive; names,
-conditional terms, minima and maxima are syntactic sugar (see `softmachine.languages.crasp.core`).
+conditional terms, minima and maxima are syntactic sugar (see `softmachine.languages.crasp.desugaring`).
 """
 
 from __future__ import annotations

@@ -1,6 +1,5 @@
 """Graphs: data type, reachability, and edge lists."""
 
-from softmachine.languages.graph.edges import parse, to_text
-from softmachine.languages.graph.graph import Graph
+from softmachine.languages.graph.graph import Graph, parse, to_text
 
 __all__ = ["Graph", "parse", "to_text"]

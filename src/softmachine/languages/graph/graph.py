@@ -1,4 +1,12 @@
-"""Finite graphs, directed or undirected, with reachability."""
+"""Finite graphs, directed or undirected, with reachability.
+
+Lossless JSON form of graphs, stored in saved models.
+
+Edge lists, ``.edges``: one directed edge ``u v`` or undirected edge ``u -- v`` per line.
+
+A line with one name declares a vertex, which may be isolated. ``#`` begins a comment. All edges of a file are directed,
+or all are undirected.
+"""
 
 from __future__ import annotations
 
@@ -6,10 +14,11 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import ClassVar
+from typing import Any, ClassVar
 
-from softmachine.languages.source import name_problems
-from softmachine.support.errors import InputError, InvalidError, Place
+from softmachine.languages.formats import json_codec
+from softmachine.languages.source import name_of, name_problems
+from softmachine.support.errors import InputError, InvalidError, Place, SourceError
 from softmachine.support.notebook_html import html_table
 from softmachine.support.text import many
 
@@ -139,3 +148,65 @@ def _problems(graph: Graph) -> Iterator[str]:
     for edge in graph.edges:
         for vertex in set(edge) - known:
             yield f"the edge {' '.join(edge)} leads to {vertex!r}, which is not a vertex"
+
+
+def graph_from_json(data: Any) -> Graph:
+    """The inverse of :meth:`Graph.to_json`.
+
+    Raises:
+        SourceError: If the data does not have that form.
+        InvalidError: If the graph is not valid.
+    """
+    try:
+        edges = tuple((str(one), str(other)) for one, other in data["edges"])
+        vertices, directed = tuple(map(str, data["vertices"])), bool(data["directed"])
+        name = str(data["name"])
+    except (KeyError, TypeError, ValueError) as error:
+        raise SourceError(f"this is not a graph in JSON: {error!r}") from None
+    return Graph(name=name, vertices=vertices, edges=edges, directed=directed)
+
+
+parse_json, format_json = json_codec(Graph.to_json, graph_from_json)
+
+
+LINK = "--"
+LARGEST_SOURCE = 1 << 22
+"""Maximum characters of a source."""
+EXAMPLE = "an edge is written u v if it is directed, and u -- v if not"
+
+
+def parse(text: str, *, source: str = "<string>", name: str | None = None) -> Graph:
+    """Parse an edge list."""
+    if len(text) > LARGEST_SOURCE:
+        raise SourceError(f"this is longer than {LARGEST_SOURCE:,} characters", place=Place(source))
+    vertices: dict[str, None] = {}
+    edges: list[tuple[str, str]] = []
+    directed: bool | None = None
+    for number, line in enumerate(text.split("\n"), start=1):
+        names = line.partition("#")[0].split()
+        place = Place(source, number, len(line) - len(line.lstrip()) + 1)
+        undirected = len(names) == 3 and names[1] == LINK
+        if undirected:
+            names = [names[0], names[2]]
+        if len(names) > 2 or LINK in names:
+            raise SourceError(f"this is not an edge\n    {line.strip()[:100]}", place=place, hint=EXAMPLE)
+        if len(names) == 2:
+            if directed is undirected:
+                kinds = "directed" if directed else "undirected"
+                raise SourceError(f"the edges before this one are {kinds}", place=place, hint=EXAMPLE)
+            directed = not undirected
+            edges.append((names[0], names[1]))
+        vertices |= dict.fromkeys(names)
+    return Graph(
+        name=name or name_of(source) or "graph",
+        vertices=tuple(vertices),
+        edges=tuple(edges),
+        directed=directed is not False,
+        place=Place(source),
+    )
+
+
+def to_text(graph: Graph) -> str:
+    """Format a graph as a list of its vertices, which preserves their order, and its edges."""
+    link = " " if graph.directed else f" {LINK} "
+    return "\n".join([*graph.vertices, *(link.join(edge) for edge in graph.edges)]) + "\n"

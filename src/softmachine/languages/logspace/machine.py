@@ -4,17 +4,19 @@ The input w is in cells 1 to n, between the end markers < and >; the head may vi
 them. The work tape has s(n) = a·⌈log₂(n + 1)⌉ + b cells, initially blank, between the same markers. Both heads start
 on <. A rule gives the symbols read on both tapes, the symbol written on the work tape, and the moves of both heads; if
 several rules apply, the machine may take any of them. It accepts if some choice leads to an accepting state.
+
+Reference interpreter of logspace machines: breadth-first search of the configuration graph.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import ClassVar
 
 from softmachine.languages.source import OfWords, name_problems
-from softmachine.support.errors import InvalidError, Place
+from softmachine.support.errors import InvalidError, Place, UsageError
 from softmachine.support.notebook_html import html_table
 
 LEFT, RIGHT = "<", ">"
@@ -165,3 +167,45 @@ def _rule_problems(machine: LogspaceMachine, rule: Rule) -> Iterator[str]:
             yield f"moves {move!r}; a head moves L, S or R"
         if (symbol, move) in ((LEFT, "L"), (RIGHT, "R")):
             yield f"leaves {tape}: it moves {move} from {symbol}"
+
+
+MOST_CONFIGURATIONS = 1_000_000
+"""Maximum number of configurations explored."""
+
+
+def following(machine: LogspaceMachine, configuration: Configuration, reads: str) -> Iterator[Configuration]:
+    """The successors of a configuration whose input head reads a given symbol."""
+    if configuration.state in machine.accept:
+        return
+    tape = (LEFT, *configuration.work, RIGHT)
+    for rule in machine.rules:
+        if (rule.state, rule.reads, rule.work) == (configuration.state, reads, tape[configuration.work_head]):
+            written = (*tape[: configuration.work_head], rule.writes, *tape[configuration.work_head + 1 :])
+            head = configuration.head + MOVES[rule.move]
+            work_head = configuration.work_head + MOVES[rule.work_move]
+            yield Configuration(rule.next, head, work_head, written[1:-1])
+
+
+def reachable(machine: LogspaceMachine, word: Iterable[str]) -> list[Configuration]:
+    """Every configuration that is reachable on a word, in breadth-first order.
+
+    Raises:
+        UsageError: If there are more than `MOST_CONFIGURATIONS`.
+    """
+    letters = machine.word(word)
+    tape = (LEFT, *letters, RIGHT)
+    first = machine.initial(len(letters))
+    known = {first}
+    for configuration in (queue := [first]):
+        for after in following(machine, configuration, tape[configuration.head]):
+            if after not in known:
+                known.add(after)
+                queue.append(after)
+        if len(known) > MOST_CONFIGURATIONS:
+            raise UsageError(f"{machine.name!r} has more than {MOST_CONFIGURATIONS:,} configurations on this word")
+    return queue
+
+
+def accepts(machine: LogspaceMachine, word: Iterable[str]) -> bool:
+    """Whether some sequence of choices leads to an accepting state."""
+    return any(configuration.state in machine.accept for configuration in reachable(machine, word))

@@ -6,10 +6,9 @@ from collections.abc import Callable, Mapping
 from fractions import Fraction
 from typing import Final, TypeAlias
 
-from softmachine.languages.rasp import core
-from softmachine.languages.rasp.core import Node, Operator, Reduction, Value
-from softmachine.languages.rasp.names import ANONYMOUS
-from softmachine.languages.text.layout import quote
+from softmachine.languages.rasp import ir
+from softmachine.languages.rasp.ir import ANONYMOUS, Node, Operator, Reduction, Value
+from softmachine.languages.text.statements import quote
 
 LONGEST_SHOWN: Final = 60
 DEEPEST_SHOWN: Final = 8
@@ -19,7 +18,7 @@ CHOICE, OR, AND, NOT, COMPARISON, SUM, REMAINDER, PRODUCT, UNARY, POWER, UNIT, I
 """Precedence levels, from loose to tight; the last is a context that allows `or`, but not `and`."""
 LEVELS: Final[Mapping[Operator, Level]] = {
     Operator.CHOOSE: CHOICE, Operator.OR: OR, Operator.AND: AND, Operator.NOT: NOT,
-    **dict.fromkeys(core.COMPARISONS, COMPARISON), Operator.ADD: SUM, Operator.SUBTRACT: SUM,
+    **dict.fromkeys(ir.COMPARISONS, COMPARISON), Operator.ADD: SUM, Operator.SUBTRACT: SUM,
     Operator.MULTIPLY: PRODUCT, Operator.DIVIDE: PRODUCT, Operator.FLOOR_DIVIDE: PRODUCT, Operator.MODULO: REMAINDER,
     Operator.NEGATE: UNARY, Operator.POWER: POWER,
 }  # fmt: skip
@@ -64,38 +63,38 @@ def shown(name: str, nodes: Mapping[str, Node]) -> str:
 
 def _written(node: Node, operand: Operand) -> tuple[str, Level]:
     match node:
-        case core.Tokens() | core.Indices() | core.Length():
+        case ir.Tokens() | ir.Indices() | ir.Length():
             return type(node).__name__.lower(), UNIT
-        case core.Constant(value=value):
+        case ir.Constant(value=value):
             return _literal(value)
-        case core.Apply():
+        case ir.Apply():
             return _applied(node, operand)
-        case core.Table():
+        case ir.Table():
             rows = ", ".join(f"{_row(values)}: {literal(result)}" for values, result in node.rows)
             return _call("table", *(operand(name, CHOICE) for name in node.operands), f"{{{rows}}}"), UNIT
-        case core.Select():
+        case ir.Select():
             sides = (operand(name, CHOICE) for name in (node.key, node.query))
             return _call("select", *sides, node.comparison.value), UNIT
-        case core.SelectPairs():
+        case ir.SelectPairs():
             pairs = ", ".join(literal(pair) for pair in node.pairs)
             return _call("select", operand(node.key, CHOICE), operand(node.query, CHOICE), f"[{pairs}]"), UNIT
-        case core.SelectAll():
+        case ir.SelectAll():
             return "full_s" if node.selected else "no_s", UNIT
-        case core.Combine(operator=Operator.NOT):
+        case ir.Combine(operator=Operator.NOT):
             return f"not {operand(node.selectors[0], UNIT)}", NOT
-        case core.Combine():
+        case ir.Combine():
             return f" {node.operator.value} ".join(operand(name, NOT) for name in node.selectors), LEVELS[node.operator]
-        case core.Aggregate():
+        case ir.Aggregate():
             parts = [operand(name, CHOICE) for name in (node.selector, node.values, node.default)]
             how = [] if node.reduction is Reduction.MEAN else [quote(node.reduction.value, '"')]
             return _call("aggregate", *parts, *how), UNIT
-        case core.Width():
+        case ir.Width():
             return _call("selector_width", operand(node.selector, CHOICE)), UNIT
-        case core.Repeat():
+        case ir.Repeat():
             return f"repeat … until {node.result} is unchanged", CHOICE
 
 
-def _applied(node: core.Apply, operand: Operand) -> tuple[str, Level]:
+def _applied(node: ir.Apply, operand: Operand) -> tuple[str, Level]:
     level = LEVELS.get(node.operator)
     if level is None:
         return _call(node.operator.value, *(operand(name, CHOICE) for name in node.operands)), UNIT

@@ -12,10 +12,10 @@ from itertools import product
 from math import prod
 from typing import Final
 
-from softmachine.languages.rasp import core
-from softmachine.languages.rasp.core import UNDEFINED, Definition, Node, Operator, Reduction, Undefined, Value
-from softmachine.languages.rasp.counting import counted, summed
+from softmachine.languages.rasp import ir
+from softmachine.languages.rasp.counts import counted, summed
 from softmachine.languages.rasp.expressions import shown
+from softmachine.languages.rasp.ir import UNDEFINED, Definition, Node, Operator, Reduction, Undefined, Value
 from softmachine.languages.rasp.ranges import (
     LARGEST_COEFFICIENT,
     MOST_VALUES,
@@ -31,10 +31,10 @@ from softmachine.languages.rasp.ranges import (
     united,
     widened,
 )
-from softmachine.languages.rasp.selection import MOST_CASES, Facts, Selection
-from softmachine.languages.rasp.value_types import LENGTH, ONE, ZERO, Finite, Integer, Type
+from softmachine.languages.rasp.selector_facts import MOST_CASES, Facts, Selection
+from softmachine.languages.rasp.types import LENGTH, ONE, ZERO, Finite, Integer, Type
 from softmachine.languages.rasp.values import Result, apply, identity, is_number, plain
-from softmachine.languages.text.problems import Problem
+from softmachine.languages.text.diagnostics import Problem
 
 BOOLEAN: Final = Finite((False, True))
 MOST_ROUNDS: Final = 64
@@ -77,12 +77,12 @@ class Inference:
 
     def _one(self, definition: Definition) -> None:
         name, node = definition.name, definition.node
-        selector = isinstance(node, core.Selector)
+        selector = isinstance(node, ir.Selector)
         (self.facts if selector else self.types)[name] = None
-        if any(self.types.get(used, ...) is None or self.facts.get(used, ...) is None for used in core.operands(node)):
+        if any(self.types.get(used, ...) is None or self.facts.get(used, ...) is None for used in ir.operands(node)):
             return  # the error was reported at the operand
         try:
-            if isinstance(node, core.Selector):
+            if isinstance(node, ir.Selector):
                 self.facts[name] = self.selection.facts(node, self.facts)
             else:
                 self.types[name] = self._sequence(node)
@@ -91,25 +91,25 @@ class Inference:
         except Mismatch as mismatch:
             self.problems.append(Problem(f"{shown(name, self.nodes)}: {mismatch}", definition.place))
 
-    def _sequence(self, node: core.SequenceOperator) -> Type:
+    def _sequence(self, node: ir.SequenceOperator) -> Type:
         match node:
-            case core.Tokens():
+            case ir.Tokens():
                 return Finite(distinct(self.letters))
-            case core.Indices():
+            case ir.Indices():
                 return Integer(ZERO, LENGTH - ONE)
-            case core.Length():
+            case ir.Length():
                 return Integer(ONE if self.causal else LENGTH, LENGTH)
-            case core.Constant(value=value):
+            case ir.Constant(value=value):
                 return Finite((value,))
-            case core.Apply():
+            case ir.Apply():
                 return self._apply(node)
-            case core.Table():
+            case ir.Table():
                 return self._table(node)
-            case core.Aggregate():
+            case ir.Aggregate():
                 return self._aggregate(node)
-            case core.Width():
+            case ir.Width():
                 return self._width(node)
-            case core.Repeat():
+            case ir.Repeat():
                 return self._repeat(node)
 
     def _type(self, name: str) -> Type:
@@ -119,7 +119,7 @@ class Inference:
 
     # Elementwise operations
 
-    def _apply(self, node: core.Apply) -> Type:
+    def _apply(self, node: ir.Apply) -> Type:
         found = [self._type(name) for name in node.operands]
         if node.operator is Operator.CHOOSE:
             return self._choose(node, *found)
@@ -147,7 +147,7 @@ class Inference:
             raise Mismatch("a number may become too large; use smaller numbers")
         return Finite(values, partial) if len(values) <= MOST_VALUES else None
 
-    def _choose(self, node: core.Apply, then: Type, condition: Type, otherwise: Type) -> Type:
+    def _choose(self, node: ir.Apply, then: Type, condition: Type, otherwise: Type) -> Type:
         name = node.operands[1]
         if not isinstance(condition, Finite):
             raise Mismatch(f"{self._is(name)}, but a condition is true or false; write {self._shown(name)} != 0")
@@ -161,10 +161,10 @@ class Inference:
             result = united(result, branch)
         return replace(result, partial=result.partial or partial)
 
-    def _unbounded(self, node: core.Apply, found: Sequence[Type]) -> Type:
+    def _unbounded(self, node: ir.Apply, found: Sequence[Type]) -> Type:
         """The type of an operation with an operand that grows with the length, or with too many cases to enumerate."""
         partial = any(entry.partial for entry in found)
-        if node.operator in core.COMPARISONS:
+        if node.operator in ir.COMPARISONS:
             return replace(BOOLEAN, partial=partial or self._incomparable(node, found))
         if node.operator in LOGIC:
             grows = next(name for name in node.operands if not isinstance(self._type(name), Finite))
@@ -178,7 +178,7 @@ class Inference:
             result, undefined = self._counted(node) or arithmetic(node.operator, ranges)
         return result.typed(partial or undefined)
 
-    def _incomparable(self, node: core.Apply, found: Sequence[Type]) -> bool:
+    def _incomparable(self, node: ir.Apply, found: Sequence[Type]) -> bool:
         """Whether some operand values are not comparable; raises a `Mismatch` if none are."""
         samples = [entry.values if isinstance(entry, Finite) else (0,) for entry in found]
         results = [apply(node.operator, case) for case in product(*samples)]
@@ -194,7 +194,7 @@ class Inference:
             raise Mismatch(f"expected a number, but {self._is(name)}")
         return limits
 
-    def _counted(self, node: core.Apply) -> tuple[Range, bool] | None:
+    def _counted(self, node: ir.Apply) -> tuple[Range, bool] | None:
         """The range of an integer count expressed as a mean; None for other operations."""
         if counted(node, self.nodes):
             return Range(ONE, LENGTH), False
@@ -205,7 +205,7 @@ class Inference:
         known = values is not None and (default is not None or not self._facts(mean_of.selector).empty)
         return (total(values), False) if known and values is not None else None
 
-    def _table(self, node: core.Table) -> Type:
+    def _table(self, node: ir.Table) -> Type:
         found = [self._type(name) for name in node.operands]
         results = {identity(values): result for values, result in node.rows}
         tried = self._enumerated(node.operands, found, lambda values: results.get(identity(values), UNDEFINED))
@@ -223,7 +223,7 @@ class Inference:
         assert found is not None
         return found
 
-    def _aggregate(self, node: core.Aggregate) -> Type:
+    def _aggregate(self, node: ir.Aggregate) -> Type:
         facts, values = self._facts(node.selector), self._type(node.values)
         default = self._type(node.default) if facts.empty else Finite(())
         alike = facts.single or self.selection.determined(node.values, facts.fixed)
@@ -241,7 +241,7 @@ class Inference:
             ) from None
         return replace(result, partial=result.partial or facts.partial)
 
-    def _reduced(self, node: core.Aggregate, values: Type) -> Type:
+    def _reduced(self, node: ir.Aggregate, values: Type) -> Type:
         """The type of an aggregate of several values that may differ."""
         limits = range_of(values)
         if limits is not None:
@@ -258,16 +258,16 @@ class Inference:
             raise Mismatch(f"{self._is(node.values)}: a mean is taken of numbers only, or of symbols only")
         return replace(values, partial=True)
 
-    def _width(self, node: core.Width) -> Type:
+    def _width(self, node: ir.Width) -> Type:
         facts = self._facts(node.selector)
-        everything = self.nodes[node.selector] == core.SelectAll()
+        everything = self.nodes[node.selector] == ir.SelectAll()
         low = LENGTH if everything and not self.causal else ZERO if facts.empty else ONE
         most = ZERO if facts.nothing else ONE if facts.single else LENGTH - ONE if facts.itself is False else LENGTH
         return Range(low, most).typed(facts.partial)
 
     # Loops
 
-    def _repeat(self, node: core.Repeat) -> Type:
+    def _repeat(self, node: ir.Repeat) -> Type:
         """The types of the variables after any number of iterations: a fixpoint found by widening."""
         if all(self.types.get(name) for name, _ in node.variables) and node.result in self.types:
             return self._type(node.result)  # another variable of the same loop
@@ -282,7 +282,7 @@ class Inference:
             types = wider
         raise Mismatch(UNENDING)
 
-    def _turn(self, node: core.Repeat, types: Sequence[Type]) -> list[Type]:
+    def _turn(self, node: ir.Repeat, types: Sequence[Type]) -> list[Type]:
         """The types of the variables after one iteration from the given types."""
         self.types.update({name: found for (name, _), found in zip(node.variables, types, strict=True)})
         reported = len(self.problems)
@@ -291,7 +291,7 @@ class Inference:
             raise _Reported
         return [self._type(name) for name in node.following]
 
-    def _narrow(self, node: core.Repeat, starts: list[Type], following: list[Type], types: list[Type]) -> None:
+    def _narrow(self, node: ir.Repeat, starts: list[Type], following: list[Type], types: list[Type]) -> None:
         """Narrow the widened types by one descending iteration, if the result is still invariant."""
         narrow = [united(start, new) for start, new in zip(starts, following, strict=True)]
         after = self._turn(node, narrow)
@@ -308,10 +308,10 @@ class Inference:
         text, found = self._shown(name), str(self._type(name))
         return text if text == found else f"{text} is {found}"
 
-    def _never(self, node: core.Apply, found: Sequence[Type]) -> str:
+    def _never(self, node: ir.Apply, found: Sequence[Type]) -> str:
         """The message for an operation that is undefined for all operand values."""
         sign = repr(node.operator.value)
-        if node.operator in core.COMPARISONS:
+        if node.operator in ir.COMPARISONS:
             return f"{sign} cannot compare {' with '.join(map(self._described, node.operands))}"
         if node.operator not in LOGIC and all(range_of(entry) is not None for entry in found):
             return f"{sign} is never defined here: {' and '.join(map(self._described, node.operands))}"

@@ -13,8 +13,8 @@ from functools import reduce
 from math import ceil, floor, lcm
 from typing import Final
 
-from softmachine.languages.rasp.core import Operator, Value
-from softmachine.languages.rasp.value_types import LENGTH, ONE, ZERO, Finite, Integer, Line, Ratio, Type
+from softmachine.languages.rasp.ir import Operator, Value
+from softmachine.languages.rasp.types import LENGTH, ONE, ZERO, Finite, Integer, Line, Ratio, Type
 from softmachine.languages.rasp.values import apply, identity, is_number
 
 MOST_VALUES: Final = 1 << 10

@@ -8,12 +8,21 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import Final
 
-from softmachine.languages.rasp import core
-from softmachine.languages.rasp.core import ARITY, COMPARISONS, Definition, Node, Operator, Value
-from softmachine.languages.rasp.names import NAME, RESERVED, did_you_mean
+from softmachine.languages.rasp import ir
+from softmachine.languages.rasp.ir import (
+    ARITY,
+    COMPARISONS,
+    NAME,
+    RESERVED,
+    Definition,
+    Node,
+    Operator,
+    Value,
+    did_you_mean,
+)
 from softmachine.languages.rasp.values import identity
 from softmachine.languages.source import is_symbol, name_problems
-from softmachine.languages.text.problems import Problem
+from softmachine.languages.text.diagnostics import Problem
 from softmachine.support.errors import Place
 
 MOST_DEFINITIONS: Final = 10_000
@@ -28,7 +37,7 @@ SEQUENCE, SELECTOR = "a sequence operator", "a selector"
 
 def kind_of(node: Node) -> str:
     """The kind of an operation, as messages name it."""
-    return SELECTOR if isinstance(node, core.Selector) else SEQUENCE
+    return SELECTOR if isinstance(node, ir.Selector) else SEQUENCE
 
 
 def shape_problems(definitions: Sequence[Definition], output: str, output_place: Place | None) -> list[Problem]:
@@ -97,7 +106,7 @@ class _Checker:
         self.names = names
         self.kinds: dict[str, str] = {}
         self.problems: list[Problem] = []
-        self._loops: set[core.Repeat] = set()
+        self._loops: set[ir.Repeat] = set()
         self._local_names: set[str] = set()
 
     def check(self, definition: Definition, kinds: dict[str, str], *, inside: bool = False) -> None:
@@ -106,32 +115,32 @@ class _Checker:
         self._name(definition.name, kinds)
         node = definition.node
         match node:
-            case core.Constant(value=value):
+            case ir.Constant(value=value):
                 self._value(value)
-            case core.Apply():
+            case ir.Apply():
                 self._arity(node)
                 self._all(node.operands, SEQUENCE, kinds)
-            case core.Table():
+            case ir.Table():
                 self._rows(node)
                 self._all(node.operands, SEQUENCE, kinds)
-            case core.Select():
+            case ir.Select():
                 if node.comparison not in COMPARISONS:
                     self._report(f"a selector compares by one of {' '.join(COMPARISONS)}, not by {node.comparison!r}")
                 self._all((node.key, node.query), SEQUENCE, kinds)
-            case core.SelectPairs():
+            case ir.SelectPairs():
                 self._pairs(node)
                 self._all((node.key, node.query), SEQUENCE, kinds)
-            case core.Combine():
+            case ir.Combine():
                 self._combine(node)
                 self._all(node.selectors, SELECTOR, kinds)
-            case core.Aggregate():
+            case ir.Aggregate():
                 self._all((node.selector,), SELECTOR, kinds)
                 self._all((node.values, node.default), SEQUENCE, kinds)
-            case core.Width():
+            case ir.Width():
                 self._all((node.selector,), SELECTOR, kinds)
-            case core.Repeat() if inside:
+            case ir.Repeat() if inside:
                 self._report("loops cannot be nested; write one loop with more variables")
-            case core.Repeat():
+            case ir.Repeat():
                 self._repeat(node, kinds)
             case _:
                 pass
@@ -175,14 +184,14 @@ class _Checker:
         if problem := value_problem(value):
             self._report(problem)
 
-    def _arity(self, node: core.Apply) -> None:
+    def _arity(self, node: ir.Apply) -> None:
         if len(node.operands) != ARITY[node.operator]:
             expected = ARITY[node.operator]
             self._report(
                 f"{node.operator.value!r} takes {expected} operand{'s' * (expected > 1)}, not {len(node.operands)}"
             )
 
-    def _rows(self, node: core.Table) -> None:
+    def _rows(self, node: ir.Table) -> None:
         if not node.operands:
             self._report("a table has at least one operand")
         if len(node.rows) > MOST_ROWS:
@@ -198,7 +207,7 @@ class _Checker:
                 self._report(f"the table has two rows for {values!r}; remove one")
             results[identity(values)] = result
 
-    def _pairs(self, node: core.SelectPairs) -> None:
+    def _pairs(self, node: ir.SelectPairs) -> None:
         if len(node.pairs) > MOST_ROWS:
             self._report(f"a selector by {len(node.pairs):,} pairs is too large; at most {MOST_ROWS:,} are allowed")
             return
@@ -207,7 +216,7 @@ class _Checker:
         if len({identity(pair) for pair in node.pairs}) < len(node.pairs):
             self._report("the same pair of key and query is listed twice")
 
-    def _combine(self, node: core.Combine) -> None:
+    def _combine(self, node: ir.Combine) -> None:
         if node.operator is Operator.NOT:
             if len(node.selectors) != 1:
                 self._report(f"'not' negates one selector, not {len(node.selectors)}")
@@ -216,7 +225,7 @@ class _Checker:
         elif len(node.selectors) < 2:
             self._report(f"{node.operator.value!r} combines two or more selectors")
 
-    def _repeat(self, node: core.Repeat, kinds: dict[str, str]) -> None:
+    def _repeat(self, node: ir.Repeat, kinds: dict[str, str]) -> None:
         variables = [name for name, _ in node.variables]
         self._all([start for _, start in node.variables], SEQUENCE, kinds)
         if not variables:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from fractions import Fraction
 from typing import Any, Final, TypeAlias, TypeGuard
 
-from softmachine.languages.rasp.core import UNDEFINED, Operator, Reduction, Undefined, Value
+from softmachine.languages.rasp.ir import UNDEFINED, Operator, Reduction, Undefined, Value
 
 Result: TypeAlias = Value | Undefined
 """A value, or `UNDEFINED`."""

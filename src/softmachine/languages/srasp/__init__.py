@@ -1,11 +1,11 @@
 """S-RASP and its fragment without integers, B-RASP: programs, parser, printer, interpreter and normal form."""
 
-from softmachine.languages.srasp.analysis import Lookup, Sum, normalise, operations
-from softmachine.languages.srasp.equality import Equality
-from softmachine.languages.srasp.evaluate import accepts, evaluate, run
+from softmachine.languages.srasp.inference import Equality
+from softmachine.languages.srasp.interpreter import accepts, evaluate, run
+from softmachine.languages.srasp.operations import Lookup, Sum, normalise, operations
+from softmachine.languages.srasp.parser import parse, to_text
+from softmachine.languages.srasp.predicate_split import Product, split
 from softmachine.languages.srasp.program import Definition, Program
-from softmachine.languages.srasp.split import Product, split
-from softmachine.languages.srasp.syntax import parse, to_text
 from softmachine.languages.srasp.value_types import BOOLEAN, INTEGER, Kind, Type
 
 __all__ = [

@@ -14,10 +14,10 @@ from functools import cached_property
 from typing import ClassVar
 
 from softmachine.languages.source import OfWords, name_problems
-from softmachine.languages.srasp.expressions import Expression, Value, depth
+from softmachine.languages.srasp.ast import Expression, Value, depth
 from softmachine.languages.srasp.inference import Inference, Scope, symbol_problem
 from softmachine.languages.srasp.value_types import Kind, Type
-from softmachine.languages.text.problems import Problem, invalid
+from softmachine.languages.text.diagnostics import Problem, invalid
 from softmachine.support.errors import Place
 
 DEEPEST = 100
@@ -110,7 +110,7 @@ class Program(OfWords):
         return f"S-RASP program {self.name}: {len(self.alphabet)} letters, {vectors}, output {self.output}"
 
     def _repr_html_(self) -> str:
-        from softmachine.languages.srasp.printing import program_table
+        from softmachine.languages.srasp.printer import program_table
 
         return program_table(self)
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
-from softmachine.languages.srasp.expressions import Value
-from softmachine.languages.text.layout import quote
+from softmachine.languages.srasp.ast import Value
+from softmachine.languages.text.statements import quote
 
 MOST_SHOWN = 8
 

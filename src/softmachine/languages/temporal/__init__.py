@@ -1,14 +1,14 @@
 """Temporal logic with counting: formulas, parser, printer and semantics."""
 
 from softmachine.languages.linear import Linear, Relation
-from softmachine.languages.temporal.counting import Comparison, Count, LeftCount, Position, Predicate, RightCount
-from softmachine.languages.temporal.evaluate import satisfies, truth
 from softmachine.languages.temporal.formula import (
     FALSE,
     TRUE,
     Always,
     And,
+    Comparison,
     Constant,
+    Count,
     Eventually,
     First,
     Formula,
@@ -16,17 +16,23 @@ from softmachine.languages.temporal.formula import (
     Iff,
     Implies,
     Last,
+    LeftCount,
     Next,
     Not,
     Once,
     Or,
+    Position,
+    Predicate,
     Previous,
     Reading,
+    RightCount,
     Since,
     Symbol,
     Until,
     subformulas,
 )
+from softmachine.languages.temporal.interpreter import satisfies, truth
+from softmachine.languages.temporal.parser import parse, parse_formula, to_text
 from softmachine.languages.temporal.predicates import predicate
 from softmachine.languages.temporal.specification import Specification
 from softmachine.languages.temporal.structure import (
@@ -39,7 +45,6 @@ from softmachine.languages.temporal.structure import (
     operators,
     symbols,
 )
-from softmachine.languages.temporal.syntax import parse, parse_formula, to_text
 
 __all__ = [
     "Formula", "Symbol", "Constant", "TRUE", "FALSE", "First", "Last",

@@ -8,8 +8,16 @@ from enum import StrEnum
 
 from softmachine.languages.linear import Linear
 from softmachine.languages.temporal import formula as tl
-from softmachine.languages.temporal.counting import Comparison, Count, LeftCount, Position, Predicate, RightCount
-from softmachine.languages.temporal.formula import Formula, subformulas
+from softmachine.languages.temporal.formula import (
+    Comparison,
+    Count,
+    Formula,
+    LeftCount,
+    Position,
+    Predicate,
+    RightCount,
+    subformulas,
+)
 
 
 def conjunction(formulas: Iterable[Formula]) -> Formula:

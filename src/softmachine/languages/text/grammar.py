@@ -12,7 +12,7 @@ from importlib.resources import files
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, cast
 
 from softmachine.languages.linear import LARGEST_NUMBER, Linear, Number
-from softmachine.languages.text.mistakes import Mistake, place_of
+from softmachine.languages.text.diagnostics import Mistake, place_of
 
 if TYPE_CHECKING:
     from lark import Lark, Token

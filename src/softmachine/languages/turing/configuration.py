@@ -1,12 +1,24 @@
-"""Configurations of Turing machines, and the actions that lead from one to the next."""
+"""Configurations of Turing machines, and the actions that lead from one to the next.
+
+Array storage for long tapes: one byte per cell, where a dictionary takes a hundred.
+
+Text rendering of tapes and traces: a window of cells, with the one under the head in brackets.
+"""
 
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterable, Mapping, MutableMapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from softmachine.languages.turing.machine import MOVES, TuringMachine
+from softmachine.support.text import printable
+from softmachine.support.token_array import Coded
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,3 +108,109 @@ class Configuration:
     def tapes(self) -> tuple[Contents, ...]:
         """The contents of the tapes, each from the leftmost to the rightmost non-blank cell."""
         return tuple(Contents.of(cells, self.blank) for cells in self.cells)
+
+
+PIECE = 1 << 20
+"""Cells scanned per chunk."""
+
+
+class LongTape(Cells):
+    """Tape stored as an array, with the interface of a mapping; its keys are exactly the non-blank cells.
+
+    Args:
+        array: The numbers of the symbols, 0 for the blank; not copied.
+        first: The cell of the first entry.
+        symbols: The symbols by number.
+    """
+
+    def __init__(self, array: NDArray[Any], first: int, symbols: tuple[str, ...]) -> None:
+        self.array, self.first, self.symbols = array, first, symbols
+        self._number = {symbol: number for number, symbol in enumerate(symbols)}
+
+    def __getitem__(self, cell: int) -> str:
+        at = cell - self.first
+        if not 0 <= at < len(self.array) or not self.array[at]:
+            raise KeyError(cell)
+        return self.symbols[int(self.array[at])]
+
+    def __setitem__(self, cell: int, symbol: str) -> None:
+        length = len(self.array)
+        if not 0 <= cell - self.first < length:
+            before = max(self.first - cell, 0)
+            after = max(cell - self.first - length + 1, 0)
+            left, right = (before + length // 2) * (before > 0), (after + length // 2) * (after > 0)
+            wider = np.zeros(left + length + right, dtype=self.array.dtype)
+            wider[left : left + length] = self.array
+            self.array, self.first = wider, self.first - left
+        self.array[cell - self.first] = self._number[symbol]
+
+    def __delitem__(self, cell: int) -> None:
+        self[cell]  # raises KeyError for blank cells
+        self.array[cell - self.first] = 0
+
+    def __iter__(self) -> Iterator[int]:
+        for start in range(0, len(self.array), PIECE):
+            for place in np.flatnonzero(self.array[start : start + PIECE]).tolist():
+                yield self.first + start + place
+
+    def __len__(self) -> int:
+        return int(np.count_nonzero(self.array))
+
+    @property
+    def ends(self) -> tuple[int, int] | None:
+        """The leftmost and the rightmost non-blank cell, if any."""
+        low = next(iter(self), None)
+        if low is None:
+            return None
+        for stop in range(len(self.array), 0, -PIECE):
+            start = max(stop - PIECE, 0)
+            found = np.flatnonzero(self.array[start:stop])
+            if len(found):
+                return low, self.first + start + int(found[-1])
+        raise AssertionError("there is a non-blank cell")
+
+    @property
+    def contents(self) -> Contents:
+        """The segment from the leftmost to the rightmost non-blank cell, as a view."""
+        if (ends := self.ends) is None:
+            return Contents()
+        low, high = ends
+        return Contents(low, Coded(self.array[low - self.first : high + 1 - self.first], self.symbols))
+
+
+WINDOW = 30
+"""Cells shown on each side of the head."""
+AHEAD = 100_000
+"""Steps scanned for the leftmost cell, which aligns the columns of a trace."""
+
+
+def tape_line(configuration: Configuration, tape: int, first: int = 0) -> str:
+    """One tape, starting at cell ``first`` or at the leftmost non-blank cell, with the head's cell in brackets."""
+    cells, head = configuration.cells[tape], configuration.heads[tape]
+    contents = configuration.tapes[tape]
+    first, last = min(first, contents.first, head), max(contents.first + len(contents.symbols) - 1, head)
+    left, right = max(first, head - WINDOW), min(last, head + WINDOW)
+    shown = []
+    for cell in range(left, right + 1):
+        symbol = cells.get(cell, configuration.blank)
+        symbol = "␣" if symbol == " " else printable(symbol, keep="")
+        shown.append(f"[{symbol}]" if cell == head else f" {symbol} ")
+    return f"{'…' if left > first else ' '}{''.join(shown)}{'…' if right < last else ''}"
+
+
+def configuration_lines(configuration: Configuration, first: int = 0) -> Iterator[str]:
+    """The step, the state and the first tape on one line; further tapes below it."""
+    for tape in range(len(configuration.cells)):
+        label = f"{configuration.steps:>6}  {printable(configuration.state, keep=''):<10}" if tape == 0 else " " * 18
+        yield f"{label}{tape_line(configuration, tape, first)}".rstrip()
+
+
+def trace_lines(machine: TuringMachine, word: Iterable[str], actions: Sequence[Action]) -> Iterator[str]:
+    """Every configuration of a run as text, one line per tape, with the cells aligned."""
+    configuration = Configuration.initial(machine, word)
+    seen = actions[:AHEAD]
+    leftmost = min(min(accumulate((MOVES[a.move[k]] for a in seen), initial=0)) for k in range(machine.tapes))
+    yield "\n".join(configuration_lines(configuration, leftmost))
+    for action in actions:
+        configuration.apply(action)
+        yield "\n".join(configuration_lines(configuration, leftmost))

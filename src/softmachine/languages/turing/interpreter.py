@@ -1,7 +1,7 @@
 """Reference interpreter of Turing machines.
 
 It is the oracle of everything compiled from a machine, so it is written for clarity. Long runs are delegated to
-`softmachine.languages.turing.compiled`, which the tests compare with this interpreter.
+`softmachine.languages.turing.jit_interpreter`, which the tests compare with this interpreter.
 """
 
 from __future__ import annotations
@@ -124,9 +124,9 @@ def execute(
     actions: list[Action] | None = [] if trace else None
     reason = _advance(machine, configuration, max_steps if trace else min(max_steps, plain_steps()), actions)
     if reason is Reason.STEP_LIMIT and configuration.steps < max_steps:
-        from softmachine.languages.turing import compiled
+        from softmachine.languages.turing import jit_interpreter
 
-        compiled.advance(machine, configuration, max_steps)
+        jit_interpreter.advance(machine, configuration, max_steps)
         reason = _advance(machine, configuration, max_steps, actions)
     return Result(
         machine=machine,
@@ -165,12 +165,12 @@ def traced(machine: TuringMachine, configuration: Configuration, max_steps: int)
     yield from _plainly_traced(machine, configuration, min(max_steps, plain_steps()))
     if configuration.steps >= max_steps or isinstance(step(machine, configuration), Reason):
         return
-    from softmachine.languages.turing import compiled
+    from softmachine.languages.turing import jit_interpreter
 
-    if not compiled.fits(machine):
+    if not jit_interpreter.fits(machine):
         yield from _plainly_traced(machine, configuration, max_steps)
         return
-    run = compiled.Running(machine, configuration)
+    run = jit_interpreter.Running(machine, configuration)
     while not run.stopped and run.steps < max_steps:
         yield run.record(min(PIECE, max_steps - run.steps))
     run.restore(configuration)
@@ -195,9 +195,9 @@ def replay(machine: TuringMachine, word: str | Iterable[str], actions: Iterable[
     """
     configuration = Configuration.initial(machine, word)
     if isinstance(actions, Codes) and len(actions) > plain_steps():
-        from softmachine.languages.turing import compiled
+        from softmachine.languages.turing import jit_interpreter
 
-        compiled.replay(machine, configuration, tuple(actions.names), actions.parts())
+        jit_interpreter.replay(machine, configuration, tuple(actions.names), actions.parts())
         return configuration
     for action in actions:
         configuration.apply(action)

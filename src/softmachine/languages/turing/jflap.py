@@ -14,8 +14,8 @@ from html import escape
 
 from softmachine.languages.formats import refuse
 from softmachine.languages.source import check_size, name_of
+from softmachine.languages.turing.located_nodes import XmlNode, read_xml
 from softmachine.languages.turing.machine import MOVES, Rule, Tape, TuringMachine
-from softmachine.languages.turing.xml_nodes import XmlNode, read_xml
 from softmachine.support.errors import Place, SourceError
 
 BLANK = "□"

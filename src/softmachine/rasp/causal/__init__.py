@@ -10,7 +10,8 @@ A program is a Python function of a sequence. It is called once with a symbolic 
 >>> program = causal.program(previous, [1, 2, 3])  # accepted by sm.compile and sm.run
 """
 
-from softmachine.languages.rasp.python.causal.basics import (
+from softmachine.languages.rasp.python.causal.array import Sequence
+from softmachine.languages.rasp.python.causal.core import (
     aggr,
     aggr_max,
     aggr_mean,
@@ -51,7 +52,6 @@ from softmachine.languages.rasp.python.causal.library import (
     num_prev,
     shift_right,
 )
-from softmachine.languages.rasp.python.causal.sequence import Sequence
 
 __all__ = [
     "full", "indices", "tok_map", "seq_map", "where", "select", "sel_width", "aggr", "aggr_mean", "aggr_max",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 
-from softmachine.studies.circuits.arithmetic import FixedNumbers
+from softmachine.studies.circuits.fixed_point import FixedNumbers
 from softmachine.studies.circuits.numbers import Number, Numbers
 from softmachine.studies.circuits.wires import FALSE, Wires
 from softmachine.support.progress import Tell, nobody, told

@@ -4,6 +4,6 @@ from softmachine.engines.inputs.constraints import Wishes
 from softmachine.engines.inputs.row import Row
 from softmachine.studies.datasets.dataset import Dataset, bins_of
 from softmachine.studies.datasets.split import Split
-from softmachine.studies.datasets.writing import Written
+from softmachine.studies.datasets.writers import Written
 
 __all__ = ["Dataset", "Row", "Split", "Wishes", "Written", "bins_of"]

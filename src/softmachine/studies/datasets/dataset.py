@@ -16,10 +16,10 @@ from softmachine.engines.inputs.row import Judge, Row
 from softmachine.engines.inputs.search import Search, spelled
 from softmachine.languages.source import Source
 from softmachine.studies.datasets.split import Split, lengths_in
-from softmachine.studies.datasets.writing import Written, writer_for
+from softmachine.studies.datasets.writers import Written, writer_for
 from softmachine.support.errors import Remedy, UsageError
-from softmachine.support.estimates import consent, foreseen
 from softmachine.support.files import new_file
+from softmachine.support.resources import consent, foreseen
 from softmachine.support.text import many
 from softmachine.theorems.codec import Codec
 

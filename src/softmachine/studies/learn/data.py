@@ -4,6 +4,8 @@ Words come from the generator of data sets (``datasets/``), with balanced verdic
 up to the training length, a tenth each is held out for validation and for the first test, by a digest of the word, so
 no seed moves one of them into the training split. If a language has fewer words than requested, all that are found are
 used, and their number is reported.
+
+Construction of tasks and grids of training runs from a source and the options of the command line.
 """
 
 from __future__ import annotations
@@ -12,15 +14,17 @@ from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
+from itertools import product
 from random import Random
 from typing import Any
 
 from softmachine.engines.inputs import random_words
 from softmachine.engines.inputs.row import LONG, Judge
-from softmachine.languages.formats import source_from
+from softmachine.languages.formats import source_from, source_text
 from softmachine.languages.source import Source
 from softmachine.studies.datasets import Dataset, Row, Split, Wishes
-from softmachine.studies.learn.settings import Task
+from softmachine.studies.learn.config import Schedule, Setting, Shape, Task
+from softmachine.studies.learn.model import parts_of, significant_bits
 from softmachine.support.errors import ConstructionError, Remedy, UsageError
 from softmachine.support.stored_names import present_theorem
 from softmachine.theorems import theorem_for
@@ -267,3 +271,73 @@ def _tried(found: tuple[Example, ...], task: Task, name: str) -> tuple[Example, 
             hint=f"request at most {len(kept):,}, or omit the number to use all",
         )
     return kept
+
+
+def task_for(
+    source: Source, *, train: int, tests: Sequence[int], theorem: str | None = None, **more: int | float | bool | None
+) -> Task:
+    """Return the task to learn the traces of a source.
+
+    Args:
+        source: The source.
+        train: Maximum length of training words.
+        tests: Maximum length of each further test bin.
+        theorem: The theorem whose tokens are used. Default: the first that applies.
+        more: Other arguments of ``Task``.
+
+    Raises:
+        UsageError: If the source has no traces.
+        ConstructionError: If there is no such theorem, or its tokens depend on a length and none is given.
+    """
+    task = Task(
+        language=source.language,
+        name=source.name,
+        text=source_text(source),
+        theorem=theorem_for(source, theorem).name,
+        train=train,
+        tests=tuple(tests),
+        **more,  # type: ignore[arg-type]
+    )
+    codec_of(task)
+    return task
+
+
+def grid(
+    task: Task,
+    schedule: Schedule,
+    *,
+    positions: Sequence[str] = ("none",),
+    layers: Sequence[int] = (2,),
+    precisions: Sequence[str] = ("float32",),
+    seeds: Sequence[int] = (0,),
+    width: int = 64,
+    heads: int = 2,
+) -> list[Setting]:
+    """Return the Cartesian product of encodings, depths, precisions and seeds as runs.
+
+    Raises:
+        UsageError: If there is no such encoding or precision, or the architecture is invalid.
+    """
+    for name in positions:
+        parts_of(name)
+    for name in precisions:
+        significant_bits(name)
+    return [
+        Setting(
+            task=task,
+            shape=Shape(layers=depth, width=width, heads=heads, positions=encoding, precision=precision),
+            schedule=schedule,
+            seed=seed,
+        )
+        for encoding, depth, precision, seed in product(positions, layers, precisions, seeds)
+    ]
+
+
+def require_data(settings: Sequence[Setting]) -> None:
+    """Generate the data of all runs, so that errors are raised before training.
+
+    Raises:
+        UsageError: If a bin has no words, or fewer than requested.
+    """
+    for task in dict.fromkeys(each.task for each in settings):
+        corpus_of(task)

@@ -3,19 +3,162 @@
 One module implements all position encodings and precisions, so that compared models differ in nothing else. Its
 parameters have the names and shapes of a stock ``LlamaForCausalLM``; with an encoding that LLaMA supports (rope, and
 none, which is rotation by zero) they load as one, with the same outputs: see
-:mod:`softmachine.studies.learn.checkpoint`.
+:mod:`softmachine.studies.learn.hf_checkpoint`.
+
+Position encodings of trained decoders.
+
+| name | definition |
+|---|---|
+| none | no encoding: order is visible only through the causal mask |
+| rope | queries and keys are rotated by angles proportional to the position |
+| alibi | scores decrease linearly with the distance, with a slope per head |
+| absolute | a learned vector per position; those beyond the training lengths keep their initial values |
+| sinusoidal | a fixed vector of sines and cosines per position |
+| relative | λ is added to the scores of positions in the relation R, with a learned λ per head |
+
+The suffix ``+log`` multiplies all scores of a query at position i by log₂(i + 2), as "Softmax Transformers are
+Turing-Complete" defines attention. R is :mod:`softmachine.languages.crasp.relations`: x is related to the positions i
+where the i-th bit of β(x) is 1. Position 0 is the start token, so position i is the i-th of the paper.
+
+Emulated low precision: float32 activations rounded to fewer significant bits.
+
+This does not reproduce any hardware exactly. Sums inside a matrix product are float32, as on GPU tensor cores; the
+results are rounded to the given number of significant bits, half to even. Gradients pass through unchanged
+(straight-through estimator).
 """
 
 from __future__ import annotations
 
 import math
+import re
+from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor, nn
 
-from softmachine.studies.learn.positions import log_scale, parts_of, related, sinusoids, slopes, turned
-from softmachine.studies.learn.precision import rounding
-from softmachine.studies.learn.settings import Shape
+from softmachine.languages.crasp.relations import row
+from softmachine.studies.learn.config import Shape
+from softmachine.support.errors import UsageError
+
+if TYPE_CHECKING:
+    import torch
+
+
+NAMES = ("none", "rope", "alibi", "absolute", "sinusoidal", "relative")
+STOCK = ("none", "rope")
+"""The encodings that an unmodified LLaMA supports, without ``+log``."""
+BASE = 10_000.0
+
+
+def parts_of(name: str) -> tuple[str, bool]:
+    """Split a name into the encoding and whether scores are multiplied by log n.
+
+    Raises:
+        UsageError: If there is no such encoding.
+    """
+    kind, plus, scaled = name.partition("+")
+    if kind not in NAMES or (plus and scaled != "log"):
+        raise UsageError(
+            f"there is no position encoding {name!r}", hint=f"choose one of {', '.join(NAMES)}, optionally with +log"
+        )
+    return kind, bool(plus)
+
+
+def sinusoids(positions: torch.Tensor, width: int) -> torch.Tensor:
+    """Return sines and cosines of positions, concatenated: one row per position."""
+    import torch
+
+    rates = BASE ** (-torch.arange(0, width, 2, dtype=torch.float32) / width)
+    angles = positions.float()[..., None] * rates
+    return torch.cat((angles.sin(), angles.cos()), -1)
+
+
+def turned(vectors: torch.Tensor, positions: torch.Tensor) -> torch.Tensor:
+    """Apply rotary position embeddings (RoPE), in LLaMA's layout.
+
+    Args:
+        vectors: Shape batch × heads × positions × width.
+        positions: Shape batch × positions, or 1 × positions.
+    """
+    import torch
+
+    waves = sinusoids(positions, vectors.shape[-1])[:, None]
+    sine, cosine = (torch.cat((half, half), -1) for half in waves.chunk(2, -1))
+    left, right = vectors.chunk(2, -1)
+    return vectors * cosine + torch.cat((-right, left), -1) * sine
+
+
+def slopes(heads: int) -> list[float]:
+    """Return the ALiBi slope of each head: a geometric series down to 2⁻⁸."""
+    return [2.0 ** (-8.0 * (k + 1) / heads) for k in range(heads)]
+
+
+def related(context: int) -> torch.Tensor:
+    """Return the matrix of R: 1 in row x and column i if x is related to i."""
+    import torch
+
+    table = torch.zeros(context, context)
+    for x in range(1, context):
+        for i in row(x):
+            if i <= x:
+                table[x, i] = 1.0
+    return table
+
+
+def log_scale(positions: torch.Tensor) -> torch.Tensor:
+    """Return the factor of the scores: log₂(i + 2), the logarithm of the number of tokens plus one, which is not 0."""
+    import torch
+
+    return torch.log(positions.float() + 2.0) / math.log(2.0)
+
+
+PRECISION_NAMES = ("float32", "bfloat16", "bits:B")
+BITS = {"float32": 24, "bfloat16": 8}
+"""Number of significant bits, including the leading 1."""
+
+
+def significant_bits(name: str) -> int:
+    """Return the number of significant bits of a precision.
+
+    Raises:
+        UsageError: If there is no such precision.
+    """
+    if name in BITS:
+        return BITS[name]
+    found = re.fullmatch(r"bits:(\d{1,2})", name)
+    if not found or not 1 <= int(found[1]) <= 24:
+        raise UsageError(
+            f"there is no precision {name!r}", hint=f"choose one of {', '.join(PRECISION_NAMES)}, with B from 1 to 24"
+        )
+    return int(found[1])
+
+
+def rounding(name: str) -> Callable[[torch.Tensor], torch.Tensor]:
+    """Return a function that rounds tensors to a precision; gradients pass through it unchanged."""
+    bits = significant_bits(name)
+    if bits == 24:
+        return lambda tensor: tensor
+    import torch
+
+    dropped = 24 - bits
+
+    class _Rounded(torch.autograd.Function):
+        @staticmethod
+        def forward(_context: object, tensor: torch.Tensor) -> torch.Tensor:
+            whole = tensor.detach().contiguous().view(torch.int32)
+            rounded = (whole >> dropped).bitwise_and_(1)  # the last kept bit: ties round to even
+            rounded += whole
+            rounded += (1 << (dropped - 1)) - 1
+            rounded &= -1 << dropped
+            return rounded.view(torch.float32)
+
+        @staticmethod
+        def backward(_context: object, gradient: torch.Tensor) -> torch.Tensor:
+            return gradient
+
+    return _Rounded.apply  # type: ignore[no-any-return]
+
 
 EPSILON = 1e-6
 EXPANSION = 4

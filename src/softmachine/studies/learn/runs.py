@@ -2,24 +2,39 @@
 
 With a folder, sweeps resume after an interruption: a run whose JSON file exists is not repeated, and an interrupted run
 resumes from its saved state.
+
+Sweeps of training runs on the executor of all sweeps; a unit of work is one run, sent as text.
+
+Cost estimate of training, from the time of a few steps.
 """
 
 from __future__ import annotations
 
 import json
 import time
+from collections.abc import Iterator, Sequence
+from contextlib import closing
+from dataclasses import dataclass, replace
+from functools import partial
+from itertools import pairwise
 from pathlib import Path
+from statistics import median
 from typing import TYPE_CHECKING, Any
 
+from softmachine.studies.learn.config import Setting, Shape
 from softmachine.studies.learn.data import corpus_of
-from softmachine.studies.learn.settings import Setting
-from softmachine.support.errors import Place, SourceError, UsageError
-from softmachine.support.files import remove, write
-from softmachine.support.version import __version__
+from softmachine.support import __version__
+from softmachine.support.errors import MismatchError, Place, SourceError, UsageError
+from softmachine.support.files import make_folder, remove, write
+from softmachine.support.parallel import Cluster, Crew, Json, Work, parts
+from softmachine.support.progress import Tell, nobody
+from softmachine.support.resources import Estimate, allow
+from softmachine.support.text import many
 
 if TYPE_CHECKING:
     from softmachine.studies.learn.model import Decoder
     from softmachine.studies.learn.training import Watch
+
 
 Record = dict[str, Any]
 """Record of a run: its setting, data, training progress and metrics."""
@@ -67,7 +82,7 @@ def run(setting: Setting, folder: Path | None = None, watch: Watch = lambda _: N
 def _record(setting: Setting, decoder: Decoder, progress: Record) -> Record:
     import torch
 
-    from softmachine.studies.learn.measures import measure
+    from softmachine.studies.learn.metrics import measure
     from softmachine.studies.learn.training import alone
 
     corpus = corpus_of(setting.task)
@@ -138,3 +153,101 @@ def trained(setting: Setting, folder: Path) -> Decoder:
     except (SafetensorError, OSError, RuntimeError) as error:
         raise SourceError(f"these are not the weights of that run: {error}", place=Place(str(path))) from None
     return decoder
+
+
+@dataclass(frozen=True)
+class Job:
+    """Description of a sweep that is sent to a worker.
+
+    Args:
+        settings: The settings of all runs, as JSON.
+        folder: Folder of the runs; None if the worker is on another machine.
+        version: The version of softmachine.
+    """
+
+    settings: tuple[str, ...]
+    folder: str | None
+    version: str = __version__
+
+
+def do(job: Job, start: int, stop: int) -> Json:
+    """Perform a part of the runs on a worker."""
+    if job.version != __version__:
+        raise MismatchError(f"a worker has softmachine {__version__}, not {job.version}")
+    folder = None if job.folder is None else Path(job.folder)
+    return {"runs": [run(Setting.from_json(json.loads(each)), folder)[0] for each in job.settings[start:stop]]}
+
+
+def sweep(
+    settings: Sequence[Setting],
+    folder: Path | None,
+    *,
+    crew: Crew | None = None,
+    tell: Tell = nobody,
+    watch: Watch = lambda _: None,
+) -> Iterator[Record]:
+    """Perform all runs, and yield their records in order.
+
+    Args:
+        settings: The runs.
+        folder: Folder that the runs are saved in and resumed from; None to save nothing.
+        crew: The executor.
+        tell: Progress callback; called if the executor cannot be used.
+        watch: Progress callback of runs in this process.
+    """
+    if folder is not None:
+        make_folder(folder)
+
+    def here(start: int, stop: int) -> Json:
+        return {"runs": [run(each, folder, watch)[0] for each in settings[start:stop]]}
+
+    def away() -> Work:
+        shared = None if folder is None or isinstance(crew, Cluster) else str(folder.resolve())
+        return partial(do, Job(tuple(json.dumps(each.to_json()) for each in settings), shared))
+
+    with closing(parts(here, len(settings), away=away, crew=crew, tell=tell)) as found:
+        for part in found:
+            for record in part.result["runs"]:
+                if folder is not None:
+                    save_record(record, folder)
+                yield record
+
+
+TRIED = 8
+"""Number of steps that are timed."""
+
+
+def allow_training(settings: Sequence[Setting], folder: Path | None, hands: int = 1) -> None:
+    """Require that all runs together are affordable.
+
+    Args:
+        settings: The runs.
+        folder: Folder with finished runs, which are not counted.
+        hands: Number of parallel workers.
+
+    Raises:
+        EffortError: If the estimate exceeds ten minutes, without consent.
+        UsageError: If torch is not installed, or a task has no data.
+    """
+    require_torch()
+    left = [each for each in settings if folder is None or known_record(each, folder) is None]
+    times: dict[tuple[object, Shape], float] = {}
+    total = 0.0
+    for each in left:
+        kind = each.task, each.shape
+        if kind not in times:
+            times[kind] = _of_a_step(each)
+        limit = each.schedule.minutes
+        total += min(each.schedule.steps * times[kind], 60 * limit if limit else float("inf"))
+    allow(Estimate(f"training {many(len(left), 'model')}", total / hands), "reduce the steps, or set --minutes")
+
+
+def _of_a_step(setting: Setting) -> float:
+    """Measure the seconds per step: the median of a few, which is robust to other load on the machine."""
+    from softmachine.studies.learn.training import train
+
+    corpus, ends = corpus_of(setting.task), list[float]()
+    short = replace(setting.schedule, steps=TRIED, every=TRIED, curriculum=0.0)
+    few = replace(corpus, validation=corpus.validation[:1])
+    train(replace(setting, schedule=short), few, watch=lambda _: ends.append(time.perf_counter()))
+    return median(end - begin for begin, end in pairwise(ends))

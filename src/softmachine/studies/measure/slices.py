@@ -1,188 +1,169 @@
-"""Myhill–Nerode classes of the slices of a language: sizes of minimal automata for words of one length.
+"""Myhill–Nerode slices of a language, its words decided in this process or on workers.
 
-The slice L_n consists of the words of L of length n. Two prefixes of the same length are *equivalent* for L_n if they
-have the same continuations in it (Myhill and Nerode). The number of classes, over all prefix lengths, is the size of
-the minimal automaton that decides L on words of length n: one state per prefix length and class, including the class
-without any continuation.
-
-Languages recognised by C-RASP without relations, with or without chain of thought, have slices with polynomially many
-classes: a program depends on a prefix only through its counts, which are at most n (Lemma 4.2 of "Softmax Transformers
-are Turing-Complete"). A language whose slices have exponentially many classes, such as the palindromes, is therefore
-not recognised.
+Membership of a word in the language of a source, decided by the reference interpreter.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from functools import partial
-from itertools import islice
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, closing, nullcontext
+from dataclasses import asdict, dataclass
+from functools import lru_cache, partial
 from pathlib import Path
+from typing import TypeAlias
 
-from softmachine.languages.words import words_from, words_of_lengths
-from softmachine.studies.measure.fitting import Fit, fit
-from softmachine.support.errors import UsageError
-from softmachine.support.estimates import Foresight
-from softmachine.support.figures import picture, styles
+from softmachine.languages import counter, crasp, srasp, temporal, turing
+from softmachine.languages.formats import source_from, source_text
+from softmachine.languages.source import Source
+from softmachine.studies.measure.myhill_nerode import Slice, deciding, require_few, slices_of, words_between
+from softmachine.support import __version__
+from softmachine.support.errors import MismatchError, Place, SourceError, UsageError
+from softmachine.support.parallel import Crew, Journal, Json, Part, Work, parts
+from softmachine.support.progress import Tell, nobody
 from softmachine.support.text import many
 
-MOST_WORDS = 1 << 20
-"""Maximum number of words of a slice."""
-COUNTED = 50
-"""Maximum length for which messages print the number of words in digits."""
+MAX_STEPS = 1_000_000
+
+Word: TypeAlias = tuple[str, ...]
+
+
+def decider(source: Source, *, max_steps: int = MAX_STEPS) -> Callable[[Word], bool]:
+    """Return the membership predicate of a source.
+
+    The predicate raises a `UsageError` for a word on which the run does not end within the step limit.
+
+    Raises:
+        UsageError: If the source is not a machine, formula or program with a verdict.
+    """
+    run = _runner(source, max_steps)
+
+    def accepts(word: Word) -> bool:
+        verdict = run(word)
+        if verdict is None:
+            shown = " ".join(word) or "the empty word"
+            limit = many(max_steps, "step")
+            raise UsageError(f"{source.name!r} has no verdict on {shown} within {limit}", hint="allow more steps")
+        return verdict == "accept"
+
+    return accepts
+
+
+def _runner(source: Source, max_steps: int) -> Callable[[Word], str | None]:
+    """Return the function from a word to the verdict; None if the step limit was reached."""
+    match source:
+        case turing.TuringMachine():
+            return lambda word: turing.execute(source, word, max_steps=max_steps).verdict
+        case counter.CounterMachine():
+            return lambda word: counter.execute(source, word, max_steps=max_steps).verdict
+        case crasp.Program():
+            return lambda word: crasp.run(source, word, max_tokens=max_steps).verdict
+        case temporal.Specification():
+            return lambda word: "accept" if temporal.satisfies(source, word) else "reject"
+        case srasp.Program() if source.decides:
+            return lambda word: "accept" if srasp.accepts(source, word) else "reject"
+        case _:
+            raise UsageError(f"{source.name!r} does not accept or reject words of every length, so it has no language")
 
 
 @dataclass(frozen=True)
-class Slice:
-    """The Myhill–Nerode classes of the words of one length.
+class Job:
+    """Description of a sweep that is sent to a worker.
 
     Args:
-        length: The length of the words.
-        words: Number of words in the language.
-        classes: Number of classes of prefixes, for prefixes of length 0 … length.
+        language: The language of the source.
+        name: The name of the source.
+        text: The text of the source.
+        lengths: The lengths of the words.
+        max_steps: Maximum number of steps of a run.
+        version: The version of softmachine.
     """
 
-    length: int
-    words: int
-    classes: tuple[int, ...]
+    language: str
+    name: str
+    text: str
+    lengths: tuple[int, ...]
+    max_steps: int
+    version: str = __version__
 
-    @property
-    def total(self) -> int:
-        """The number of classes over all prefix lengths: the states of the minimal automaton."""
-        return sum(self.classes)
 
-    @property
-    def width(self) -> int:
-        """The largest number of classes of prefixes of one length."""
-        return max(self.classes)
+def work_on(source: Source, lengths: Sequence[int], max_steps: int) -> Work:
+    """Return a function that decides a part of the words in this process."""
+    accepts = decider(source, max_steps=max_steps)
+
+    def work(start: int, stop: int) -> Json:
+        bits = "".join("01"[bool(accepts(word))] for word in words_between(source.alphabet, lengths, start, stop))
+        return {"accepted": f"{int(bits, 2):x}"}
+
+    return work
+
+
+@lru_cache(maxsize=2)
+def _prepared(job: Job) -> Work:
+    if job.version != __version__:
+        raise MismatchError(f"a worker has softmachine {__version__}, not {job.version}")
+    return work_on(source_from(job.language, job.name, job.text), job.lengths, job.max_steps)
+
+
+def do(job: Job, start: int, stop: int) -> Json:
+    """Decide a part of the words on a worker."""
+    return _prepared(job)(start, stop)
 
 
 def slices(
-    accepts: Callable[[tuple[str, ...]], bool], alphabet: Sequence[str], lengths: Iterable[int]
+    source: Source,
+    lengths: Sequence[int],
+    max_steps: int,
+    *,
+    crew: Crew | None = None,
+    journal: Path | None = None,
+    tell: Tell = nobody,
 ) -> Iterator[Slice]:
-    """Yield the slices of a language at some lengths.
+    """Yield the slices of the language of a source.
 
     Args:
-        accepts: Whether a word is in the language.
-        alphabet: The letters of words.
-        lengths: The lengths.
-
-    Raises:
-        UsageError: If there are too many words of a length.
+        source: The source.
+        lengths: The lengths of the words.
+        max_steps: Maximum number of steps of a run.
+        crew: The executor for long sweeps.
+        journal: File that records finished parts.
+        tell: Progress callback; called if the executor cannot be used.
     """
-    wanted = require_few(len(alphabet), lengths)
-    foresight = deciding(len(alphabet), wanted)
+    letters = len(source.alphabet)
+    here = work_on(source, lengths, max_steps)
+    wanted = require_few(letters, lengths)
+    hands = crew.size if crew else 1
+
+    def job() -> Job:
+        return Job(source.language, source.name, source_text(source), tuple(wanted), max_steps)
+
+    def away() -> Work | None:
+        try:
+            return partial(do, job())
+        except UsageError:  # a source of another package may have no text
+            return None
+
+    def opened() -> AbstractContextManager[Journal | None]:
+        return nullcontext() if journal is None else closing(Journal(journal, {"sweep": "slices", **asdict(job())}))
 
     def truth() -> Iterator[bool]:
-        for done, word in enumerate(words_between(alphabet, wanted)):
-            foresight.judge(done)
-            yield bool(accepts(word))
+        with opened() as kept:
+            foresight = deciding(letters, wanted, hands, kept.count if kept else 0)
+            total = sum(letters**length for length in wanted)
+            found = parts(here, total, away=away, crew=crew, journal=kept, judge=foresight.judge, tell=tell)
+            with closing(found):
+                for part in found:
+                    yield from _truth(part, journal)
 
-    return slices_of(truth(), len(alphabet), wanted)
-
-
-def require_few(letters: int, lengths: Iterable[int]) -> list[int]:
-    """Return the lengths, after checking the number of words.
-
-    Raises:
-        UsageError: If there are too many words of one of them.
-    """
-    wanted = list[int]()
-    for length in lengths:
-        if len(wanted) == MOST_WORDS or letters ** min(length, MOST_WORDS) > MOST_WORDS:
-            number = f"{letters**length:,}" if length <= COUNTED else f"{letters}^{length}"
-            message = f"there are {number} words of length {length}, too many to enumerate"
-            raise UsageError(message, hint=f"at most {MOST_WORDS:,} are allowed; use lengths up to {length - 1}")
-        wanted.append(length)
-    return wanted
+    return slices_of(truth(), letters, wanted)
 
 
-def deciding(letters: int, lengths: Sequence[int], hands: int = 1, known: int = 0) -> Foresight:
-    """Return a forecast of deciding all words that are not yet known, updated after the first ones."""
-    total = sum(letters**length for length in lengths)
-    return Foresight(total - known, f"deciding {many(total, 'word')}", hint="use a smaller maximum length", hands=hands)
-
-
-def words_between(
-    alphabet: Sequence[str], lengths: Sequence[int], start: int = 0, stop: int | None = None
-) -> Iterator[tuple[str, ...]]:
-    """Yield the words of these lengths in lexicographic order, between two indices."""
-    every = words_of_lengths(lengths, partial(words_from, alphabet), lambda length: len(alphabet) ** length, start)
-    return islice(every, None if stop is None else stop - start)
-
-
-def slices_of(truth: Iterator[bool], letters: int, lengths: Sequence[int]) -> Iterator[Slice]:
-    """Yield the slices at these lengths, given for every word in order whether it is in the language."""
-    return (_slice(list(islice(truth, letters**length)), letters, length) for length in lengths)
-
-
-def _slice(truth: list[bool], letters: int, length: int) -> Slice:
-    """Compute the slice of a language, given for every word in lexicographic order whether it is in it."""
-    # The class of a prefix is determined by the classes of its extensions by one letter.
-    classes = [int(value) for value in truth]
-    numbers = [len(set(classes))]
-    for _ in range(length):
-        known: dict[tuple[int, ...], int] = {}
-        groups = (tuple(classes[start : start + letters]) for start in range(0, len(classes), letters))
-        classes = [known.setdefault(group, len(known)) for group in groups]
-        numbers.append(len(known))
-    return Slice(length, sum(truth), tuple(reversed(numbers)))
-
-
-def table(found: Sequence[Slice]) -> str:
-    """Format slices as a table."""
-    lines = [f"{'length':>6}  {'words':>9}  {'classes':>9}  {'widest':>9}"]
-    lines += [f"{each.length:>6}  {each.words:>9,}  {each.total:>9,}  {each.width:>9,}" for each in found]
-    return "\n".join(lines)
-
-
-FITTED = "the largest number of classes up to each length, neighbours averaged"
-"""The sequence that the growth law is fitted to; see :mod:`softmachine.studies.measure.fitting`."""
-
-
-def growth(found: Sequence[Slice]) -> Fit | None:
-    """Fit the growth of the number of classes; None if there are too few slices."""
-    return fit({each.length: each.total for each in found})
-
-
-def describe(found: Sequence[Slice]) -> str:
-    """Format the growth of the number of classes, and the sequence that was fitted."""
-    grown = growth(found)
-    if grown is None:
-        return f"{many(len(found), 'slice')} are too few for a growth law"
-    return f"fitted: {FITTED};\na description of these numbers, not a proof\nclasses: {grown}"
-
-
-def draw_slices(name: str, found: Sequence[Slice], file: Path) -> None:
-    """Plot the number of Myhill–Nerode classes of slices against their length, twice.
-
-    With a logarithmic axis for the classes, exponentials are straight lines; with two, powers are.
-
-    Args:
-        name: The name of the language.
-        found: The slices.
-        file: The file to write.
-
-    Raises:
-        UsageError: If matplotlib is missing, or the file exists, has another extension or cannot be written.
-    """
-    with picture(file, 10, 4.2) as figure:
-        left, right = figure.subplots(1, 2)
-        grown = growth(found)
-        law = "" if grown is None else f": {grown.law}"
-        figure.suptitle(f"Myhill–Nerode classes of the slices of {name}{law}")
-        lengths = [each.length for each in found if each.length]
-        under, over = styles(2)
-        for axes in (left, right):
-            axes.plot(lengths, [each.total for each in found if each.length], label="classes", **under)
-            axes.plot(lengths, [each.width for each in found if each.length], label="widest level", **over)
-            axes.set_yscale("log")
-            axes.set_xlabel("length n" + (" (logarithmic)" if axes is right else ""))
-            axes.legend(loc="best", fontsize="small")
-        right.set_xscale("log")
-        left.set_ylabel("states of the minimal automaton")
-        if grown is not None:
-            exponential = f"{grown.base:.2f}^n misses by {grown.exponential_error:.1%}"
-            power = f"n^{grown.degree:.2f} misses by {grown.power_error:.1%}"
-            left.set_title(f"exponentials are straight here; {exponential}", fontsize="small")
-            right.set_title(f"powers are straight here; {power}", fontsize="small")
+def _truth(part: Part, journal: Path | None) -> Iterator[bool]:
+    """Decode for each word of a part whether it is accepted."""
+    count = part.stop - part.start
+    try:
+        bits = f"{int(part.result['accepted'], 16):0{count}b}"
+    except (LookupError, TypeError, ValueError):
+        bits = ""
+    if len(bits) != count:
+        raise SourceError("the journal is damaged: invalid verdicts", place=Place(str(journal)))
+    return (bit == "1" for bit in bits)

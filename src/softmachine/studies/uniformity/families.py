@@ -1,4 +1,11 @@
-"""L-uniform families of transformers: their theorems, sources, and the programs of their machines."""
+"""L-uniform families of transformers: their theorems, sources, and the programs of their machines.
+
+Program that decides the direct connection language of a family of circuits.
+
+The language (section A.2 of "Revisiting Padded Transformer Expressivity") consists of the tuples (1ⁿ, i, j, t) such
+that wire i of C_n has type t and is an argument of gate j. A family whose connection language is decided in logarithmic
+space is L-uniform. The output is connected to itself, with a separate type.
+"""
 
 from __future__ import annotations
 
@@ -10,24 +17,71 @@ from random import Random
 
 from softmachine.compiler import compile_program
 from softmachine.ir import Program as Signals
-from softmachine.languages.circuit import Circuit, generators
+from softmachine.languages.circuit import Circuit, GateKind, generators
 from softmachine.languages.family import Family
 from softmachine.languages.graph import Graph
 from softmachine.languages.source import Source
-from softmachine.studies.uniformity import binary, connectivity, counting, evaluator, reduced, sourced, unit
-from softmachine.studies.uniformity.circuits import AdjacentOnes, AndOrTree, CircuitFamily, Majority, MajorityTree
-from softmachine.studies.uniformity.connections import OUTPUT, connection_language, connections
-from softmachine.studies.uniformity.describing import description, features
-from softmachine.studies.uniformity.programs import Program
+from softmachine.studies.uniformity import (
+    circuit_binary_printer,
+    circuit_families,
+    circuit_unit_printer,
+    connectivity_printer,
+    evaluator_printer,
+    reduction_printer,
+    threshold_printer,
+)
+from softmachine.studies.uniformity.circuit_families import (
+    AdjacentOnes,
+    AndOrTree,
+    CircuitFamily,
+    Majority,
+    MajorityTree,
+)
+from softmachine.studies.uniformity.python_to_machine import machine
+from softmachine.studies.uniformity.stdlib import Program, Tapes
 from softmachine.studies.uniformity.transducer import Transducer, unary
-from softmachine.studies.uniformity.translating import machine
+from softmachine.studies.uniformity.weight_printer import description, features
 from softmachine.support.errors import UsageError
 from softmachine.support.text import did_you_mean
 from softmachine.theorems import theorem_named
-from softmachine.theorems.circuit_evaluator import theorem as of_circuits
-from softmachine.theorems.circuit_evaluator.tokens import pointer_width
-from softmachine.theorems.threshold_evaluator import theorem as of_thresholds
+from softmachine.theorems.circuits import evaluator as of_circuits
+from softmachine.theorems.circuits import evaluator_threshold as of_thresholds
+from softmachine.theorems.circuits.evaluator import pointer_width
 from softmachine.transformer.weights import Transformer
+
+GIVEN, OUTPUT = 4, 5
+"""Types of inputs and of the output. Those of gates are 0 to 3."""
+_TYPES = {GateKind.AND: 0, GateKind.OR: 1, GateKind.NOT: 2, GateKind.THR: 3}
+
+
+def connections(tape: Tapes, family: CircuitFamily) -> None:
+    """Print 1 if (1ⁿ, i, j, t) is in the connection language, otherwise 0."""
+    n = tape.unary()
+    i = tape.binary()
+    j = tape.binary()
+    kind = tape.binary()
+    wires = family.wires(n)
+    found = 0
+    if i < wires and j < wires:
+        if kind == OUTPUT:
+            found = 1 if i + 1 == wires and j == i else 0
+        elif kind == (family.kind(n, i) if i >= n else GIVEN) and j >= n:
+            for k in range(family.fan_in(n, j)):
+                if family.argument(n, j, k) == i:
+                    found = 1
+    tape.line(found)
+
+
+def connection_language(circuit: Circuit) -> set[tuple[int, int, int]]:
+    """Return all (i, j, t) of a circuit: the tuples that the machine accepts."""
+    number = {wire: index for index, wire in enumerate(circuit.wires)}
+    types = [GIVEN] * circuit.width + [_TYPES[gate.kind] for gate in circuit.ordered]
+    last = number[circuit.outputs[0]]
+    found = {(last, last, OUTPUT)}
+    for gate in circuit.ordered:
+        found |= {(number[wire], number[gate.name], types[number[wire]]) for wire in gate.inputs}
+    return found
+
 
 MANY = 24
 """Number of positive and of random queries to the connection language."""
@@ -134,9 +188,9 @@ class WrittenFamily:
     @cached_property
     def machines(self) -> dict[str, Transducer]:
         """The machine that prints C_n, and M₁ and M₂."""
-        found = {"circuit": sourced.printer(self.source)}
+        found = {"circuit": circuit_families.printer(self.source)}
         for name, program in self.programs.items():
-            found[name] = machine(f"the {name} of {self.name}", program, reduced.reduction(self.source))
+            found[name] = machine(f"the {name} of {self.name}", program, reduction_printer.reduction(self.source))
         return found
 
     @property
@@ -145,12 +199,12 @@ class WrittenFamily:
         if self.source.deepest is None:
             return {}
         if self.source.counts:
-            return {"weights": reduced.counting_weights, "features": reduced.counting_features}
-        return {"weights": reduced.weights, "features": reduced.features}
+            return {"weights": reduction_printer.counting_weights, "features": reduction_printer.counting_features}
+        return {"weights": reduction_printer.weights, "features": reduction_printer.features}
 
     def trials(self, n: int, draw: Random) -> Iterator[tuple[str, str, str]]:
         """Yield test cases of the machines, as :meth:`UniformFamily.trials`."""
-        yield "circuit", unary(n), text(sourced.description(self.source.circuit(n)))
+        yield "circuit", unary(n), text(circuit_families.description(self.source.circuit(n)))
         if self.programs:
             transformer, positions = self.transformer(n)
             yield from _printed(n, transformer, {0, n, positions - 1, *_some(draw, positions, self.tried)})
@@ -228,8 +282,8 @@ def _of_circuits(
         statement,
         theorem,
         lambda n: _signals(theorem, circuit(n)),
-        binary.weights if by_binary else unit.weights,
-        binary.features if by_binary else unit.features,
+        circuit_binary_printer.weights if by_binary else circuit_unit_printer.weights,
+        circuit_binary_printer.features if by_binary else circuit_unit_printer.features,
         (circuits,),
         circuit,
         least=least,
@@ -284,8 +338,8 @@ FAMILIES = (
         "can t be reached from s in a graph of n vertices? Complete for NL, in AC¹",
         "connectivity",
         lambda n: _signals("connectivity", _graph(n)),
-        connectivity.weights,
-        connectivity.features,
+        connectivity_printer.weights,
+        connectivity_printer.features,
         usual=20,
         most=20,
     ),
@@ -294,8 +348,8 @@ FAMILIES = (
         "what is the value of a circuit of n tokens and depth up to ⌈log₂ n⌉? Complete for AC¹",
         "circuit-evaluator",
         lambda n: of_circuits.signals(n, pointer_width(n), soft=False),
-        evaluator.weights,
-        evaluator.features,
+        evaluator_printer.weights,
+        evaluator_printer.features,
         (1,),
         most=1 << 14,
     ),
@@ -304,8 +358,8 @@ FAMILIES = (
         "the same with threshold gates, in constant width. Complete for TC¹",
         "circuit-evaluator-threshold",
         lambda n: of_thresholds.signals(n, pointer_width(n), soft=False),
-        counting.weights,
-        counting.features,
+        threshold_printer.weights,
+        threshold_printer.features,
         (1,),
         most=1 << 14,
     ),

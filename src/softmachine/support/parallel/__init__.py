@@ -5,8 +5,7 @@
 """
 
 from softmachine.support.parallel.executors import Cluster, Crew, Processes, crew_of, hired, hiring
-from softmachine.support.parallel.journal import Journal
+from softmachine.support.parallel.journal import Journal, Json, Part, Work
 from softmachine.support.parallel.ordered_map import parts
-from softmachine.support.parallel.part import Json, Part, Work
 
 __all__ = ["Cluster", "Crew", "Journal", "Json", "Part", "Processes", "Work", "crew_of", "hired", "hiring", "parts"]

@@ -3,18 +3,51 @@
 The first line identifies the sweep, the version and the weights. Each further line is a part, with a digest. Only a
 journal of the same sweep is appended to; a damaged one is rejected and left unchanged. The file is append-only
 (:class:`softmachine.support.files.Log`): an incomplete last line is overwritten.
+
+Results of parts of a range.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+import threading
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
+from typing import Any, TypeAlias
 
 from softmachine.support.errors import Place, SourceError, UsageError
 from softmachine.support.files import Log
-from softmachine.support.parallel.part import Json, Part
+
+Json: TypeAlias = dict[str, Any]
+"""Result of a part, as JSON data."""
+Work: TypeAlias = Callable[[int, int], Json]
+"""Processes the items from ``start`` to ``stop - 1``."""
+
+
+@dataclass(frozen=True)
+class Part:
+    """Result of the items from ``start`` to ``stop - 1``, with its run time in seconds."""
+
+    start: int
+    stop: int
+    seconds: float
+    result: Json
+
+
+_one_at_a_time = threading.Lock()
+"""Models are prepared once per process and are not thread-safe, and a worker of a cluster may have several threads."""
+
+
+def done(work: Work, start: int, stop: int) -> Part:
+    """Process a part; only one at a time per process."""
+    with _one_at_a_time:
+        began = time.perf_counter()
+        result = work(start, stop)
+        return Part(start, stop, time.perf_counter() - began, result)
+
 
 FORMAT, VERSION = "softmachine-journal", 1
 

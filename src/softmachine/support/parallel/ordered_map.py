@@ -13,8 +13,7 @@ from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
 
 from softmachine.support.errors import MismatchError, WorkersError
 from softmachine.support.parallel.executors import Crew, Processes
-from softmachine.support.parallel.journal import Journal
-from softmachine.support.parallel.part import Part, Work, done
+from softmachine.support.parallel.journal import Journal, Part, Work, done
 from softmachine.support.progress import Tell, nobody
 
 A_WHILE = 2.0

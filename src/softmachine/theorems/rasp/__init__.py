@@ -1,1 +1,1 @@
-"""RASP, in encoders and decoders, exact at every length."""
+"""Rasp."""

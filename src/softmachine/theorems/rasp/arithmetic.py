@@ -9,10 +9,10 @@ from math import lcm
 
 from softmachine.ir import Signal, named, relu
 from softmachine.ir.gadgets import all_of
-from softmachine.ir.kinds import BIT
-from softmachine.languages.rasp.core import Operator
+from softmachine.ir.ranges import BIT
+from softmachine.languages.rasp.ir import Operator
 from softmachine.support.errors import ConstructionError, Remedy
-from softmachine.theorems.rasp.numbers import Finder, both
+from softmachine.theorems.rasp.integers import Finder, both
 from softmachine.theorems.rasp.tables import MOST_ROWS, Tables
 from softmachine.theorems.rasp.values import Category, Number, Ratio, Value, one_hot
 from softmachine.transformer.features import Residue

@@ -10,13 +10,13 @@ from math import prod
 
 from softmachine.ir import Signal, named
 from softmachine.ir.gadgets import all_of
-from softmachine.ir.kinds import BIT
+from softmachine.ir.ranges import BIT
 from softmachine.ir.signal import Affine
-from softmachine.languages.rasp import core
-from softmachine.languages.rasp.core import UNDEFINED, Undefined
+from softmachine.languages.rasp import ir
+from softmachine.languages.rasp.ir import UNDEFINED, Undefined
 from softmachine.languages.rasp.values import Result, identity
 from softmachine.support.errors import ConstructionError, Remedy
-from softmachine.theorems.rasp.numbers import Finder
+from softmachine.theorems.rasp.integers import Finder
 from softmachine.theorems.rasp.values import Category, one_hot, shown
 
 MOST_ROWS = 1 << 14
@@ -71,7 +71,7 @@ class Tables:
     @staticmethod
     def _through(root: Category, operands: Sequence[Category], k: int, function: Callable[..., Result]) -> Result:
         """The value of a composed function at the k-th value of the root category."""
-        given: list[core.Value] = []
+        given: list[ir.Value] = []
         for operand in operands:
             place = 0 if operand.constant else k if operand is root else operand.image[k]
             if place < 0:
@@ -155,7 +155,7 @@ class Tables:
         return Category(tuple(values), named(name, one_hot(values, forms)), any_partial)
 
 
-def _distinct(results: Iterable[Result]) -> list[core.Value]:
+def _distinct(results: Iterable[Result]) -> list[ir.Value]:
     """The distinct defined values."""
     return list({identity(value): value for value in results if not isinstance(value, Undefined)}.values())
 

@@ -9,13 +9,13 @@ from math import lcm
 from typing import TypeAlias
 
 from softmachine.ir import Signal
-from softmachine.ir.kinds import BIT, Kind, integer
+from softmachine.ir.ranges import BIT, Kind, integer
 from softmachine.ir.signal import Affine
-from softmachine.languages.rasp import core
+from softmachine.languages.rasp import ir
 from softmachine.languages.rasp.values import identity, is_number
 from softmachine.support.errors import ConstructionError
 from softmachine.support.polynomial import Bound
-from softmachine.theorems.rasp.frame import Line
+from softmachine.theorems.rasp.layout import Line
 
 
 @dataclass(frozen=True)
@@ -30,13 +30,13 @@ class Category:
         image: For each value of the root, the index of the function's value; -1 if it is undefined.
     """
 
-    values: tuple[core.Value, ...]
+    values: tuple[ir.Value, ...]
     bits: Signal
     partial: bool
     root: Category | None = field(default=None, compare=False, repr=False)
     image: tuple[int, ...] = ()
 
-    def where(self, holds: Callable[[core.Value], bool]) -> Signal:
+    def where(self, holds: Callable[[ir.Value], bool]) -> Signal:
         """A bit: whether a predicate holds for the value."""
         form = Affine.sum(form for form, value in zip(self.bits.forms, self.values, strict=True) if holds(value))
         return Signal((form,), (BIT,))
@@ -46,12 +46,12 @@ class Category:
         """A bit: whether the value is defined."""
         return self.where(lambda _: True)
 
-    def bit(self, value: core.Value) -> Signal:
+    def bit(self, value: ir.Value) -> Signal:
         """A bit: whether it is this value."""
         wanted = identity(value)
         return self.where(lambda item: identity(item) == wanted)
 
-    def weighed(self, weight: Callable[[core.Value], Fraction | int], kind: Kind) -> Signal:
+    def weighed(self, weight: Callable[[ir.Value], Fraction | int], kind: Kind) -> Signal:
         """The number assigned to the value; no unit."""
         parts = zip(self.bits.forms, self.values, strict=True)
         return Signal((Affine.sum(form * Fraction(weight(value)) for form, value in parts),), (kind,))
@@ -164,19 +164,19 @@ def line_number(line: Line, letter: Signal) -> Number:
     return Number(low, high, value.known(integer(low, high)), line, line.square(letter))
 
 
-def constant(value: core.Value, letter: Signal) -> Category:
+def constant(value: ir.Value, letter: Signal) -> Category:
     """The same value at every input position."""
     return Category((value,), letter.labelled((shown(value),), exclusive=True), partial=False)
 
 
-def shown(value: core.Value) -> str:
+def shown(value: ir.Value) -> str:
     """The label of a value."""
     if isinstance(value, bool):
         return str(value).lower()
     return "none" if value is None else str(value)
 
 
-def one_hot(values: Sequence[core.Value], forms: Sequence[Affine]) -> Signal:
+def one_hot(values: Sequence[ir.Value], forms: Sequence[Affine]) -> Signal:
     """Bits, at most one of which is 1, labelled by values."""
     return Signal(tuple(forms), (BIT,) * len(forms), tuple(map(shown, values)), exclusive=True)
 
@@ -205,6 +205,6 @@ def numeric(value: Value) -> Number | Ratio:
     return Number(kind.low, kind.high, value.weighed(_number, kind), line, square, presence=presence)
 
 
-def _number(value: core.Value) -> Fraction:
+def _number(value: ir.Value) -> Fraction:
     assert is_number(value)
     return Fraction(value)

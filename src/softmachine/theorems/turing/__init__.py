@@ -1,1 +1,1 @@
-"""Turing machines by counting: counter machines, C-RASP with chain of thought, softmax decoders."""
+"""Turing."""

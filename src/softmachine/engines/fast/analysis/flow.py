@@ -15,7 +15,7 @@ from typing import Literal
 
 from softmachine.engines.fast.analysis.forms import ZERO, Form, applied, atom, combination, of_tokens
 from softmachine.support.errors import UsageError
-from softmachine.support.estimates import Estimate, allow
+from softmachine.support.resources import Estimate, allow
 from softmachine.support.text import many
 from softmachine.transformer.attention import Mask, Weighting
 from softmachine.transformer.features import Feature, Relation

@@ -6,14 +6,14 @@ from collections.abc import Callable, Sequence
 from enum import Enum
 from typing import Any
 
-from softmachine.languages.rasp import core
-from softmachine.languages.rasp.core import Operator, Reduction
-from softmachine.languages.rasp.python.draft import Column, Draft
-from softmachine.languages.rasp.python.elementary import Elementary
-from softmachine.languages.rasp.python.expressions import Expression, checked_function, checked_value, described, usage
-from softmachine.languages.rasp.python.predicates import selected
-from softmachine.languages.rasp.python.programs import values
+from softmachine.languages.rasp import ir
+from softmachine.languages.rasp.ir import Operator, Reduction
+from softmachine.languages.rasp.python.expression import Expression, checked_function, checked_value, described, usage
+from softmachine.languages.rasp.python.function_lowering import Elementary
+from softmachine.languages.rasp.python.lowering import values
+from softmachine.languages.rasp.python.predicate_lowering import selected
 from softmachine.languages.rasp.python.sequences import SOp, by_position, checked_sop
+from softmachine.languages.rasp.python.typed_builder import Column, Draft
 from softmachine.support.errors import UsageError
 
 
@@ -98,10 +98,10 @@ class Select(Selector):
             return selected(builder, self.predicate, keys, queries)
         always = self.predicate in (Comparison.TRUE, Comparison.FALSE)
         if always and builder.presence(keys) is None and builder.presence(queries) is None:
-            return builder.add(core.SelectAll(self.predicate is Comparison.TRUE))
+            return builder.add(ir.SelectAll(self.predicate is Comparison.TRUE))
         if always:
             return selected(builder, self.predicate, keys, queries)
-        return builder.add(core.Select(builder.defined(keys), builder.defined(queries), Operator(self.predicate.value)))
+        return builder.add(ir.Select(builder.defined(keys), builder.defined(queries), Operator(self.predicate.value)))
 
 
 class ConstantSelector(Selector):
@@ -130,10 +130,10 @@ class ConstantSelector(Selector):
     def define(self, builder: Draft) -> str:
         """Add the operations."""
         if isinstance(self.value, bool):
-            return builder.add(core.SelectAll(self.value))
+            return builder.add(ir.SelectAll(self.value))
         position = by_position(builder, range(len(self.value)), check_length=self.check_length)
         pairs = tuple((k, q) for q, row in enumerate(self.value) for k, chosen in enumerate(row) if chosen)
-        return builder.add(core.SelectPairs(position, position, pairs))
+        return builder.add(ir.SelectPairs(position, position, pairs))
 
 
 class _Joined(Selector):
@@ -151,7 +151,7 @@ class _Joined(Selector):
 
     def define(self, builder: Draft, fst: str, snd: str) -> str:
         """Add the operation."""
-        return fst if fst == snd else builder.add(core.Combine(self.operator, (fst, snd)))
+        return fst if fst == snd else builder.add(ir.Combine(self.operator, (fst, snd)))
 
 
 class SelectorAnd(_Joined):
@@ -184,7 +184,7 @@ class SelectorNot(Selector):
 
     def define(self, builder: Draft, inner: str) -> str:
         """Add the operation."""
-        return builder.add(core.Combine(Operator.NOT, (inner,)))
+        return builder.add(ir.Combine(Operator.NOT, (inner,)))
 
 
 def selector_and(fst: Selector, snd: Selector, simplify: bool = True) -> Selector:  # noqa: ARG001
@@ -218,7 +218,7 @@ class SelectorWidth(SOp):
 
     def define(self, builder: Draft, selector: str) -> Column:
         """Add the operation."""
-        return Column(builder.add(core.Width(selector)))
+        return Column(builder.add(ir.Width(selector)))
 
 
 class Aggregate(SOp):
@@ -251,28 +251,28 @@ class Aggregate(SOp):
         """Add the operations. Where nothing is selected, the flag of an unbounded number marks it as None."""
         unused = self.default is None and builder.always_selects(selector) and builder.numeric(sop.reference)
         default = builder.constant(0 if unused else self.default)
-        node = core.Aggregate(selector, sop.reference, default, self.reduction)
+        node = ir.Aggregate(selector, sop.reference, default, self.reduction)
         if sop.present is None and builder.fits(node):
             return Column(builder.add(node))
         sop = Column(builder.filled(sop.reference), builder.presence(sop))
         zero = builder.constant(0 if self.default is None else self.default)
-        value = builder.add(core.Aggregate(selector, sop.reference, zero, self.reduction))
+        value = builder.add(ir.Aggregate(selector, sop.reference, zero, self.reduction))
         if sop.present is not None:
             return builder.column(value, [self._all_present(builder, selector, sop.present)])
         if self.default is not None:
             return Column(value)
         return builder.column(
-            value, [builder.apply(Operator.GREATER, builder.add(core.Width(selector)), builder.constant(0))]
+            value, [builder.apply(Operator.GREATER, builder.add(ir.Width(selector)), builder.constant(0))]
         )
 
     def _all_present(self, builder: Draft, selector: str, present: str) -> str:
         """True where no selected value is None, False where all are; undefined where only some are."""
         default = builder.constant(self.default is not None)
         either = [
-            builder.add(core.Aggregate(selector, present, default, reduction))
+            builder.add(ir.Aggregate(selector, present, default, reduction))
             for reduction in (Reduction.SMALLEST, Reduction.LARGEST)
         ]
-        return builder.add(core.Table(tuple(either), tuple(((flag, flag), flag) for flag in (True, False))))
+        return builder.add(ir.Table(tuple(either), tuple(((flag, flag), flag) for flag in (True, False))))
 
 
 def checked_selector(item: object, where: Expression) -> Selector:

@@ -6,15 +6,20 @@ from collections.abc import Callable, Sequence
 from enum import Enum
 from typing import Any
 
-from softmachine.languages.rasp import core
-from softmachine.languages.rasp.core import Operator, Value
-from softmachine.languages.rasp.python.draft import Column, Draft
-from softmachine.languages.rasp.python.elementary import Elementary
-from softmachine.languages.rasp.python.expressions import Expression, checked_function, checked_value, described, usage
-from softmachine.languages.rasp.python.functions import mapped
-from softmachine.languages.rasp.python.operators import Operators
-from softmachine.languages.rasp.python.programs import values
-from softmachine.languages.rasp.python.python_values import value_of
+from softmachine.languages.rasp import ir
+from softmachine.languages.rasp.ir import Operator, Value
+from softmachine.languages.rasp.python.expression import (
+    Expression,
+    Operators,
+    checked_function,
+    checked_value,
+    described,
+    usage,
+)
+from softmachine.languages.rasp.python.function_lowering import Elementary, mapped
+from softmachine.languages.rasp.python.lowering import values
+from softmachine.languages.rasp.python.typed_builder import Column, Draft
+from softmachine.languages.rasp.python.values import value_of
 from softmachine.languages.rasp.values import is_number
 from softmachine.support.errors import Place, UsageError
 
@@ -69,7 +74,7 @@ class TokensType(SOp):
 
     def define(self, builder: Draft) -> Column:
         """Add the operation."""
-        return Column(builder.add(core.Tokens()))
+        return Column(builder.add(ir.Tokens()))
 
 
 class IndicesType(SOp):
@@ -79,7 +84,7 @@ class IndicesType(SOp):
 
     def define(self, builder: Draft) -> Column:
         """Add the operation."""
-        return Column(builder.add(core.Indices()))
+        return Column(builder.add(ir.Indices()))
 
 
 class LengthType(SOp):
@@ -89,7 +94,7 @@ class LengthType(SOp):
 
     def define(self, builder: Draft) -> Column:
         """Add the operation."""
-        return Column(builder.add(core.Length()))
+        return Column(builder.add(ir.Length()))
 
 
 tokens = TokensType()
@@ -227,11 +232,11 @@ class ConstantSOp(SOp):
 
 def by_position(builder: Draft, items: Sequence[Value], *, check_length: bool) -> str:
     """A table from positions to values; with ``check_length``, defined only for inputs of that length."""
-    position, size = builder.add(core.Indices()), builder.add(core.Length())
+    position, size = builder.add(ir.Indices()), builder.add(ir.Length())
     if check_length and not builder.causal:
         rows = tuple(((k, len(items)), item) for k, item in enumerate(items))
-        return builder.add(core.Table((position, size), rows))
-    return builder.add(core.Table((position,), tuple(((k,), item) for k, item in enumerate(items))))
+        return builder.add(ir.Table((position, size), rows))
+    return builder.add(ir.Table((position,), tuple(((k,), item) for k, item in enumerate(items))))
 
 
 def elementwise(builder: Draft, function: Callable[..., Any], *columns: Column) -> Column:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from softmachine.studies.learn.config import Setting
 from softmachine.studies.learn.experiments import depth_or_precision, softmax_turing_complete
 from softmachine.studies.learn.runs import Record
-from softmachine.studies.learn.settings import Setting
 from softmachine.support.errors import UsageError
 from softmachine.support.text import did_you_mean
 

@@ -20,14 +20,14 @@ from statistics import fmean
 
 from softmachine.languages import formats
 from softmachine.languages.source import Source
+from softmachine.studies.learn.config import Schedule, Setting
+from softmachine.studies.learn.data import grid, task_for
+from softmachine.studies.learn.report import aligned, settings_of, share
 from softmachine.studies.learn.runs import Record
-from softmachine.studies.learn.settings import Schedule, Setting
-from softmachine.studies.learn.tables import aligned, settings_of, share
-from softmachine.studies.learn.tasks import grid, task_for
 from softmachine.support.stored_names import present_theorem
 from softmachine.theorems import theorem_for
-from softmachine.theorems.ternary.cost import PLAIN_COST, SUMMARY_COST
-from softmachine.theorems.ternary.tokens import TernaryCodec
+from softmachine.theorems.turing.ternary.codec import TernaryCodec
+from softmachine.theorems.turing.ternary.theorem import PLAIN_COST, SUMMARY_COST
 
 ABOUT = "Does depth or precision limit the length of a chain of thought? (Brösamle and Eckstein 2026)"
 GRAY = """# From Gray code to binary: every cell becomes the parity of the ones up to it. A step reads, the next writes.

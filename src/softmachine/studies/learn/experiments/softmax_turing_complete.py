@@ -17,12 +17,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from softmachine.languages.counter import parse
-from softmachine.languages.crasp.relative import relative_program
+from softmachine.languages.crasp.from_turing_relative import relative_program
 from softmachine.languages.source import Source
+from softmachine.studies.learn.config import Schedule, Setting
+from softmachine.studies.learn.data import grid, task_for
+from softmachine.studies.learn.report import aligned, ends, measured, named, settings_of
 from softmachine.studies.learn.runs import Record
-from softmachine.studies.learn.settings import Schedule, Setting
-from softmachine.studies.learn.tables import aligned, ends, measured, named, settings_of
-from softmachine.studies.learn.tasks import grid, task_for
 from softmachine.support.text import many
 from softmachine.theorems.read_source import read_source
 

@@ -5,7 +5,8 @@ All functions refer to the positions up to the current one.
 
 from __future__ import annotations
 
-from softmachine.languages.rasp.python.causal.basics import (
+from softmachine.languages.rasp.python.causal.array import Sequence, integers, truth
+from softmachine.languages.rasp.python.causal.core import (
     aggr,
     equals,
     full,
@@ -16,7 +17,6 @@ from softmachine.languages.rasp.python.causal.basics import (
     select,
     where,
 )
-from softmachine.languages.rasp.python.causal.sequence import Sequence, integers, truth
 from softmachine.languages.rasp.python.selectors import Comparison
 from softmachine.languages.rasp.python.sequences import SOp
 

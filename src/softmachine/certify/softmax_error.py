@@ -1,0 +1,391 @@
+"""The error budget: how far softmax can move any number from what hard attention gives, for every input up to a length.
+
+Follows the signals from the tokens to the logits. A head whose scores have a gap spreads a little weight on wrong keys
+(Lemmas 6, 7 and 33); one that takes a mean of tied keys whose scores have errors also weighs these unevenly (the tie
+bound, :mod:`.ties`); feed-forward units and affine maps pass errors on, at most by their weights (biases cancel in
+differences); a rounding gadget takes away an error of at most 1/4 (Lemma 9). Bounds are for the worst case over all
+positions and all words, so that they hold for untested words, too.
+
+The tie bound: means over tied keys whose scores have errors. A lemma of our own; the paper has none for this.
+
+**Lemma.** Let a head score N keys, let m of them tie for the maximum and all others be at least g below. Let every
+score be in doubt by at most δ < g/2, and λ be the scale. Then softmax of the scores in doubt
+
+- puts at most W = (N - m)/m · e^(-λ(g - 2δ)) on the others, and
+- of the rest, on each tied key 1/m times a factor between e^(-2λδ) and e^(2λδ);
+- and its mean of any values differs from the mean over the tied keys by at most (tanh(λδ/2) + W) · D, where D is the
+  difference of the largest and the smallest value.
+
+If the values have errors up to ε, the means differ by at most ε more.
+
+**Proof.** Let e_j, between -δ and δ, be the error of the score of key j, and M the maximum without errors. A tied key
+has weight proportional to e^(λM + λe_j) ≥ e^(λ(M - δ)), another one at most to e^(λ(M - g + δ)). There are m and N - m
+of them, and dividing the sums gives W. Among the tied keys, the weight of one is e^(λe_j) / Σ e^(λe_k), which is at
+most e^(λδ) / (m e^(-λδ)), and at least the inverse factor. For the means, let d be the largest difference between the
+weight that the tied keys give to a subset and its share p of all m: a mean moves by at most d · D. The difference is
+largest if the subset is where errors are δ, and they are -δ elsewhere: with r = e^(2λδ) it is pr/(pr + 1 - p) - p. Over
+all p that has its maximum where p = 1/(1 + √r), and there it is (√r - 1)/(√r + 1) = tanh(λδ/2). Weight W on other keys
+moves the mean by at most W · D more; errors of values go through a mean unchanged. ∎
+
+A larger scale makes W smaller, and ties more uneven. So there is a best scale, and errors of scores so large that none
+does: :func:`sharpness_for_ties`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import lru_cache
+
+from softmachine.ir.primitives import Attention, Fall, Loop, Named, Position, Token, Unit, outside_loops
+from softmachine.ir.program import Program
+from softmachine.ir.signal import Affine, Node, inputs_first
+from softmachine.support.errors import ConstructionError
+from softmachine.transformer.attention import Choice
+from softmachine.transformer.features import Feature, I
+
+Tail = Callable[[float], float]
+"""From a scaled gap λ(g - 2δ) to a bound of the weight on keys that do not tie."""
+USELESS = 0.5
+"""A bound of a mean, per difference of its values, that is too weak to use."""
+
+
+def uneven(doubt: float) -> float:
+    """How far a mean over tied keys can move, per difference of their values, if scaled scores are in doubt by this."""
+    return math.tanh(doubt / 2)
+
+
+def sharpness_for_ties(most: int, share: float, tail: Tail) -> Fraction | None:
+    """The scaled gap λg for a mean over tied keys: of ``most``, its half, its quarter and so on, what does best.
+
+    Halves are near enough to the best scale, since the part that grows with the scale is at most proportional to it,
+    and keep a scale that is a power of two one.
+
+    Args:
+        most: No scaled gap is larger.
+        share: δ/g, how much of the gap the errors of scores are; less than 1/2.
+        tail: What bounds the weight on other keys.
+
+    Returns:
+        The scaled gap; None if with each of them a mean may be off by half the difference of its values, or more, which
+        is of no use to anybody. Without errors of scores, ``most``.
+    """
+    if not share:
+        return Fraction(most)
+    tried = [Fraction(most, 2**k) for k in range(most.bit_length())]
+    bounds = {t: uneven(float(t) * share) + tail(float(t) * (1 - 2 * share)) for t in tried}
+    best = min(tried, key=bounds.__getitem__)
+    return best if bounds[best] < USELESS else None
+
+
+TOLERANCE = 0.25
+"""A rounding gadget takes away errors up to this (Lemma 9)."""
+_UP = 1 + 2.0**-40
+"""Bounds are computed in floats; this makes up for their rounding."""
+
+_DEEP = 700.0
+"""The exponential of minus this is the smallest weight that is distinguished from 0."""
+
+LEMMAS = {Fall.FLAT: "Lemma 33", Fall.LINEAR: "Lemma 6", Fall.QUADRATIC: "Lemma 7"}
+"""What bounds the weight on wrong keys. Lemma 8 makes scores that fall as Lemma 6 wants, by a term that breaks ties."""
+TIES = "tie bound"
+"""Our own lemma, not the paper's: it also bounds how unevenly keys are weighed that should tie, see :mod:`.ties`."""
+EXACT = "exact"
+"""In place of a lemma: uniform attention is the same hard and soft."""
+
+
+@dataclass(frozen=True)
+class HeadRow:
+    """The error budget of one head.
+
+    Args:
+        head: Its name.
+        lemma: What bounds the weight on wrong keys.
+        gap: The smallest gap of its scores; None where nothing is chosen.
+        scaled_gap: The scale times the gap, less what errors of the scores can take of it.
+        error_in: The largest error among the numbers that it reads.
+        error_out: The largest error among those that it retrieves.
+        layer: Its layer, if it is there under its own name.
+        scale: Its scale (inverse temperature); None where nothing is chosen.
+    """
+
+    head: str
+    lemma: str
+    gap: Fraction | Feature | None
+    scaled_gap: float | None
+    error_in: float
+    error_out: float
+    layer: int | None = None
+    scale: Fraction | Feature | None = None
+
+    def to_json(self) -> dict[str, str | int | float | None]:
+        """As plain data, in the order in which people read it."""
+        return {
+            "layer": self.layer,
+            "head": self.head,
+            "lemma": self.lemma,
+            "gap": _formula(self.gap),
+            "scale": _formula(self.scale),
+            "scaled_gap": self.scaled_gap,
+            "error_in": self.error_in,
+            "error_out": self.error_out,
+        }
+
+
+def _formula(number: Fraction | Feature | None) -> str:
+    return "–" if number is None else str(number)
+
+
+@dataclass(frozen=True)
+class Budget:
+    """The error of every head and of the logits.
+
+    Args:
+        rows: The heads, in order.
+        margin: What is left of the distance between the right logit and the others; it holds if this is positive.
+        failure: Where and why the budget breaks down before the logits, if it does.
+        own: The scaled gap of heads that take means; it is smaller than that of others where they do better so.
+    """
+
+    rows: tuple[HeadRow, ...]
+    margin: float
+    failure: str | None
+    own: Mapping[Node, Fraction] = field(default_factory=dict, kw_only=True, repr=False, compare=False)
+
+    @property
+    def holds(self) -> bool:
+        """Whether softmax decides as hard attention does, for every input."""
+        return self.failure is None and self.margin > 0
+
+    @property
+    def why(self) -> str:
+        """Why it does not hold."""
+        return self.failure or f"the margin of the logits is {self.margin:.3g}"
+
+
+def budget(program: Program, length: int, sharpness: int) -> Budget:
+    """The budget of a program with hard attention, when its heads get softmax with ``sharpness`` as scaled gap.
+
+    Args:
+        program: The signals, with gaps promised at every head.
+        length: n: the largest number of positions after position 0, if the program is not padded.
+        sharpness: The scale of each head is this, divided by the head's gap; heads that take means of keys whose scores
+            have errors may have less, see :func:`.ties.sharpness_for_ties`.
+    """
+    return _Ledger(program, length, sharpness).settle()
+
+
+@lru_cache(maxsize=1024)
+def least_gap(gap: Fraction | Feature, length: int) -> Fraction:
+    """The smallest gap at any position of an input of this length."""
+    return gap if isinstance(gap, Fraction) else gap.least(length)
+
+
+def is_uniform(node: Attention) -> bool:
+    """Whether a head scores all keys alike, so that it is the same hard and soft."""
+    return not node.query and node.bias is None
+
+
+def require_average_hard(node: Attention) -> None:
+    """See that a head is one that softmax can take the place of, with a certificate.
+
+    Raises:
+        ConstructionError: If it has a temperature already, or takes one of several best keys (see :mod:`.tieless`).
+    """
+    if node.weighting.choice is not Choice.AVERAGE and not (is_uniform(node) and not node.weighting.hard):
+        raise ConstructionError(
+            f"head {node.name!r} is {node.weighting}, and certificates are only for hard attention",
+            hint="give it hard attention, and promise the gap of its scores",
+        )
+
+
+class _BrokenError(Exception):
+    """The budget breaks down here."""
+
+
+class _Ledger:
+    def __init__(self, program: Program, length: int, sharpness: int) -> None:
+        self.program = program
+        self.length = length
+        self.positions = program.positions or length + 1
+        self.sharpness = sharpness
+        self.errors: dict[Node, tuple[float, ...]] = {}
+        self.rows: dict[Node, HeadRow] = {}
+        self.own: dict[Node, Fraction] = {}
+
+    def settle(self) -> Budget:
+        if self.program.margin is None:
+            raise ConstructionError(f"{self.program.name!r} does not say by how much its logits differ")
+        try:
+            self.follow(self.program.logits.forms)
+            worst = max(map(self.of_form, self.program.logits.forms), default=0.0)
+        except _BrokenError as broken:
+            return Budget(tuple(self.rows.values()), 0.0, str(broken), own=self.own)
+        return Budget(tuple(self.rows.values()), float(self.program.margin) - 2 * worst * _UP, None, own=self.own)
+
+    def follow(self, forms: tuple[Affine, ...]) -> None:
+        """The errors of all that forms depend on; what loops carry is known, and a loop's body is its own affair."""
+        for node in inputs_first(forms, outside_loops, self.errors):
+            self.errors[node] = self.of_node(node)
+
+    def of_form(self, form: Affine) -> float:
+        """The error of an affine form: constants have none."""
+        return sum(abs(float(factor)) * self.errors[node][k] for (node, k), factor in form.terms.items()) * _UP
+
+    def size(self, form: Affine) -> float:
+        """The largest absolute value that a form can have, with hard attention."""
+        kind = form.kind
+        return float(max(abs(kind.low.at(self.positions)), abs(kind.high.at(self.positions)))) * _UP
+
+    def of_node(self, node: Node) -> tuple[float, ...]:
+        match node:
+            case Token() | Position():
+                return (0.0,) * len(node.kinds)
+            case Unit(activation="relu"):
+                return tuple(map(self.of_form, node.forms))
+            case Unit():
+                return self.step(node)
+            case Named():
+                return self.named(node)
+            case Attention():
+                return self.attention(node)
+            case Loop():
+                return self.loop(node)
+        raise ConstructionError(f"there is no budget for {node.name!r}")
+
+    def loop(self, node: Loop) -> tuple[float, ...]:
+        """Turn by turn, until a turn ends with the errors that it began with: then all others do."""
+        outside = self.errors
+        carried = tuple(map(self.of_form, node.initial))
+        for _ in range(node.turns(self.length)):
+            self.errors = {**outside, node.carried: carried}
+            self.follow(node.body)
+            before, carried = carried, tuple(map(self.of_form, node.body))
+            if carried == before:
+                break
+        self.errors = outside
+        return carried
+
+    def step(self, node: Unit) -> tuple[float, ...]:
+        worst = max(map(self.of_form, node.forms), default=0.0)
+        if worst > 0:
+            raise _BrokenError(f"{node.activation} {node.name!r} reads a number with an error of {worst:.2g}")
+        return (0.0,) * len(node.kinds)
+
+    def named(self, node: Named) -> tuple[float, ...]:
+        if not node.restores:
+            return tuple(map(self.of_form, node.forms))
+        worst = max(map(self.of_form, node.restores))
+        if worst > TOLERANCE - float(self.program.spare):
+            spared = f", of which {self.program.spare} is spared for small formats" if self.program.spare else ""
+            raise _BrokenError(f"{node.name!r} rounds away errors up to 1/4{spared}, but the error is {worst:.2g}")
+        return (0.0,) * len(node.kinds)
+
+    def attention(self, node: Attention) -> tuple[float, ...]:
+        require_average_hard(node)
+        values = tuple(map(self.of_form, node.value))
+        if is_uniform(node):
+            worst = max(values, default=0.0)
+            self.note(node, HeadRow(node.name, EXACT, None, None, worst, worst))
+            return values
+        if node.gap is None:
+            raise ConstructionError(f"head {node.name!r} does not say what gap its scores have")
+        gap = least_gap(node.gap, self.length)
+        doubt = self.score_error(node) if node.single else self.doubt_of_ties(node)
+        share = doubt / float(gap)
+        if self.sharpness <= 0 or share >= 1 / 2:
+            raise _BrokenError(f"head {node.name!r}: errors of the scores up to {doubt:.2g} use up the gap {gap}")
+        sharpness = self.sharpness if node.single else float(self.sharpness_of_mean(node, share))
+        scaled = sharpness * (1 - 2 * share)
+        ties = 0.0 if node.single else uneven(sharpness * share)
+        result = tuple(
+            (error + self.leak(node, form, scaled, error) + ties * self.spread(form)) * _UP
+            for form, error in zip(node.value, values, strict=True)
+        )
+        lemma = TIES if ties else LEMMAS[node.fall]
+        read = max(map(self.of_form, (*node.query, *node.key, *node.value)), default=0.0)
+        self.note(node, HeadRow(node.name, lemma, node.gap, scaled, read, max(result, default=0.0)))
+        return result
+
+    def sharpness_of_mean(self, node: Attention, share: float) -> Fraction:
+        """The scaled gap of a head that takes means; in a loop, the one of its first turn."""
+        if node not in self.own:
+            chosen = sharpness_for_ties(self.sharpness, share, self.tail(node.fall))
+            if chosen is None:
+                raise _BrokenError(
+                    f"head {node.name!r} takes a mean of keys whose scores have errors up to {share:.2g} of the gap: "
+                    f"at no scale up to {self.sharpness} / gap do tied keys weigh alike and all others little"
+                )
+            self.own[node] = chosen
+        return self.own[node]
+
+    def note(self, node: Attention, row: HeadRow) -> None:
+        """Of the turns of a loop, the worst is kept."""
+        if node not in self.rows or row.error_out >= self.rows[node].error_out:
+            self.rows[node] = row
+
+    def score_error(self, node: Attention) -> float:
+        """How far errors of queries and keys can move a score. Of a lookup with exact keys: per unit of distance."""
+        total = 0.0
+        keys_exact = not any(map(self.of_form, node.key))
+        for query, key in zip(node.query, node.key, strict=True):
+            query_error, key_error = self.of_form(query), self.of_form(key)
+            if node.fall is Fall.QUADRATIC and keys_exact:
+                # Scores at distance k differ by k² gaps, and errors of the query move that by so much times k.
+                total += query_error if self.is_position(key) else query_error * self.positions * 2
+            else:
+                total += query_error * (self.size(key) + key_error) + self.size(query) * key_error
+        return total * _UP
+
+    def doubt_of_ties(self, node: Attention) -> float:
+        """How far errors can move a score, but for what they add to all scores of a query alike.
+
+        An error of the query adds its product with the middle of the key's range to every score, which no weight
+        notices; so only half the range counts.
+        """
+        total = 0.0
+        for query, key in zip(node.query, node.key, strict=True):
+            query_error, key_error = self.of_form(query), self.of_form(key)
+            total += query_error * (self.spread(key) / 2 + key_error) + self.size(query) * key_error
+        return total * _UP
+
+    def is_position(self, form: Affine) -> bool:
+        return len(form.terms) == 1 and all(isinstance(node, Position) and node.feature == I for node, _ in form.terms)
+
+    def spread(self, form: Affine) -> float:
+        """How far two values of a form can be apart, with hard attention."""
+        kind = form.kind
+        return float(kind.high.at(self.positions) - kind.low.at(self.positions))
+
+    def leak(self, node: Attention, value: Affine, scaled: float, error: float) -> float:
+        """How much the weight on wrong keys can change a retrieved value."""
+        if node.fall is Fall.QUADRATIC and node.single and self.is_position(value):
+            # The value is the index itself: a key k places away is off by k.
+            slope = abs(float(next(iter(value.terms.values()))))
+            return (sum(2 * k * _fallen(scaled * k * k) for k in self.near(scaled)) + self.far) * slope
+        return self.tail(node.fall)(scaled) * (self.spread(value) + 2 * error)
+
+    def tail(self, fall: Fall) -> Tail:
+        """From a scaled gap to a bound of the weight on wrong keys."""
+        match fall:
+            case Fall.FLAT:
+                return lambda scaled: min(1.0, (self.positions - 1) * _fallen(scaled))
+            case Fall.LINEAR:
+                return lambda scaled: min(1.0, _fallen(scaled) / -math.expm1(-scaled))
+        return lambda scaled: min(1.0, sum(2 * _fallen(scaled * k * k) for k in self.near(scaled)) + self.far)
+
+    def near(self, scaled: float) -> range:
+        """The distances of keys whose weights are distinguished from 0."""
+        return range(1, min(self.positions, math.isqrt(int(_DEEP / scaled))) + 1)
+
+    @property
+    def far(self) -> float:
+        """A bound of what all further keys add: 2k e^-_DEEP for every distance k."""
+        return 2 * self.positions**2 * _fallen(_DEEP)
+
+
+def _fallen(exponent: float) -> float:
+    """e^-x, but never zero."""
+    return math.exp(-min(exponent, _DEEP))

@@ -1,0 +1,192 @@
+"""Unique-hard attention without ties: a term of the scores that breaks them.
+
+Lemma 8 and section 4.3 of "Simulating Hard Attention Using Soft Attention". A leftmost- or rightmost-hard head takes
+one of several best keys, which softmax cannot: equal scores get equal weights. So the score gets a term that grows, or
+falls, with the position of the key, and takes less than the gap. Then the best key is the only one, average-hard
+attention finds it, and certificates speak of it like of any other head.
+
+| who | term of the score, for rightmost | the new gap, of a gap g | |
+|---|---|---|---|
+| a head of a program that knows n | + g j/(2(n+1)) | g/(2(n+1)) | Lemma 8 (b) |
+| a head of one that does not, or is padded | - g/(j+1) | g/(i+1)², or g over the number of positions² | Lemma 8 (a) |
+
+Leftmost is the same with the other sign: Lemma 8 (c), and (a) by the same proof, since 1/(j*+1) - 1/(j+1), for j > j*,
+is (j-j*)/((j*+1)(j+1)) as well.
+
+Unique-hard heads of bare weights without ties: Lemma 8 on matrices, for every input up to a length.
+
+The residual stream gets a coordinate that holds the position j, and every leftmost- or rightmost-hard head a component
+of its key that reads it. Of a gap g, all of the term takes less than half: ± g j/(2(n+1)) for the largest length n.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from fractions import Fraction
+
+from softmachine.ir.primitives import Attention, Fall, Loop, Position, position
+from softmachine.ir.program import Program
+from softmachine.ir.signal import Affine, Node, Signal, inputs_first, rewritten
+from softmachine.support.errors import ConstructionError
+from softmachine.transformer.attention import AVERAGE_HARD, Choice
+from softmachine.transformer.features import INVERSE, LENGTH, NEXT, Feature, I, Monomial
+from softmachine.transformer.weights import AffineMap, Head, Layer, Matrix, Transformer
+
+
+def tieless(program: Program) -> Program:
+    """The same program with average-hard heads that have no ties in place of leftmost- and rightmost-hard ones.
+
+    Needs: that each such head whose scores differ promises their gap. Costs: a component of its query and key, and one
+    position feature or two. A program without such heads is given back as it is.
+
+    Raises:
+        ConstructionError: If a head promises no gap of its scores, or no term is known for it; the message names it.
+    """
+    nodes = list(inputs_first(program.logits.forms))
+    if not any(isinstance(node, Attention) and node.weighting.unique for node in nodes):
+        return program
+    reads_length = program.positions is None and any(map(_knows_length, nodes))
+
+    def without_ties(_: Node, node: Node) -> Node:
+        if not isinstance(node, Attention) or not node.weighting.unique:
+            return node
+        return _by_length(node) if reads_length else _by_position(node, program.positions)
+
+    return replace(program, logits=rewritten(program.logits, without_ties))
+
+
+def _knows_length(node: Node) -> bool:
+    """Whether only an encoder, which reads its length, can compute it."""
+    match node:
+        case Attention():
+            return not node.mask.causal
+        case Position():
+            return node.feature.needs_length
+        case Loop():
+            return isinstance(node.times, Feature) and node.times.needs_length
+    return False
+
+
+def _by_length(node: Attention) -> Attention:
+    """Lemma 8 (b) and (c): the ramp j/(n+1), of which all of it takes less than half of the gap."""
+    gap = _gap(node)
+    ramp = position(I * LENGTH**-1)
+    return _with_term(node, gap, ramp, rising=True, new_gap=gap * Fraction(1, 2) * LENGTH**-1, share=Fraction(1, 2))
+
+
+def _by_position(node: Attention, positions: int | None) -> Attention:
+    """Lemma 8 (a): the term 1/(j+1), of which all of it takes less than the gap."""
+    gap = _gap(node)
+    if positions is None:
+        new_gap: Monomial = gap * NEXT**-2
+    else:
+        new_gap = gap * Fraction(1, positions**2)
+    return _with_term(node, gap, position(INVERSE), rising=False, new_gap=new_gap, share=Fraction(1))
+
+
+def _with_term(
+    node: Attention, gap: Monomial, term: Signal, *, rising: bool, new_gap: Monomial, share: Fraction
+) -> Attention:
+    later = node.weighting.choice is Choice.RIGHTMOST
+    sign = share if later == rising else -share
+    plain = gap == Monomial(gap.factor)
+    weight = Affine({}, gap.factor * sign) if plain else (position(gap) * sign).forms[0]
+    return replace(
+        node,
+        query=(*node.query, weight),
+        key=(*node.key, *term.forms),
+        weighting=AVERAGE_HARD,
+        gap=new_gap.factor if new_gap == Monomial(new_gap.factor) else new_gap,
+        single=True,
+        fall=Fall.LINEAR,
+    )
+
+
+def _gap(node: Attention) -> Monomial:
+    """The gap of the scores that differ; any number will do where none do."""
+    if not node.query and node.bias is None:
+        return Monomial()
+    if node.gap is None:
+        raise ConstructionError(
+            f"head {node.name!r} is {node.weighting}, and does not say what gap its scores have",
+            hint="promise the gap: how far every score that is not the best is below it, at least",
+        )
+    if isinstance(node.gap, Fraction):
+        return Monomial(node.gap)
+    if not isinstance(node.gap, Monomial):
+        raise ConstructionError(f"head {node.name!r}: no term that breaks ties is known for the gap {node.gap}")
+    return node.gap
+
+
+COORDINATE = "position that breaks ties"
+
+
+def untied(transformer: Transformer, slopes: Mapping[Head, Fraction]) -> Transformer:
+    """The same transformer with average-hard heads that have no ties in place of some.
+
+    Args:
+        transformer: The transformer.
+        slopes: The heads, and by how much the scores of later keys rise from position to position.
+    """
+    if not slopes:
+        return transformer
+    wide = transformer.width + 1
+    features = transformer.features if I in transformer.features else (*transformer.features, I)
+    rows = [dict(row) for row in transformer.position_embedding.rows]
+    rows += [{} for _ in features[len(rows) :]]
+    rows[features.index(I)][wide - 1] = Fraction(1)
+    return replace(
+        transformer,
+        coordinates=(*transformer.coordinates, COORDINATE),
+        embedding=replace(transformer.embedding, columns=wide),
+        features=features,
+        position_embedding=Matrix.of(rows, wide),
+        blocks=tuple(
+            replace(block, layers=tuple(_layer(layer, slopes, wide) for layer in block.layers))
+            for block in transformer.blocks
+        ),
+        unembedding=_reading(transformer.unembedding, wide),
+    )
+
+
+def slope(head: Head, gap: Fraction, length: int) -> Fraction:
+    """By how much the scores of a unique-hard head should rise with the position of the key."""
+    size = gap / (2 * (length + 1))
+    return size if head.weighting.choice is Choice.RIGHTMOST else -size
+
+
+def _layer(layer: Layer, slopes: Mapping[Head, Fraction], wide: int) -> Layer:
+    forward = layer.feed_forward
+    second = AffineMap(_writing(forward.second.weight), (*forward.second.bias, Fraction(0)))
+    return Layer(
+        tuple(_head(head, slopes.get(head), wide) for head in layer.heads),
+        replace(forward, first=_reading(forward.first, wide), second=second),
+    )
+
+
+def _head(head: Head, rises: Fraction | None, wide: int) -> Head:
+    query, key = _reading(head.query, wide), _reading(head.key, wide)
+    weighting = head.weighting
+    if rises is not None:
+        query = AffineMap(Matrix((*query.weight.rows, ()), wide), (*query.bias, rises))
+        key = AffineMap(Matrix((*key.weight.rows, ((wide - 1, Fraction(1)),)), wide), (*key.bias, Fraction(0)))
+        weighting = AVERAGE_HARD
+    return replace(
+        head,
+        query=query,
+        key=key,
+        value=_reading(head.value, wide),
+        output=_writing(head.output),
+        weighting=weighting,
+    )
+
+
+def _reading(affine: AffineMap, wide: int) -> AffineMap:
+    """A map that reads the wider residual stream, and nothing of what is new."""
+    return AffineMap(replace(affine.weight, columns=wide), affine.bias)
+
+
+def _writing(matrix: Matrix) -> Matrix:
+    """A matrix that writes to the wider residual stream, and nothing to what is new."""
+    return Matrix((*matrix.rows, ()), matrix.columns)

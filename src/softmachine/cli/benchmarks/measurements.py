@@ -1,0 +1,165 @@
+"""Speed of checking formulas: transformer and comparison, against evaluating the formula in plain Python.
+
+Start-up time of small commands, against an empty Python process.
+
+Decoding speed of transformers of Turing machines, against other implementations of the same steps or tokens.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from functools import partial
+from itertools import islice, product
+from pathlib import Path
+
+from softmachine import api
+from softmachine.cli.benchmarks.c_loop import compiler, looped
+from softmachine.cli.benchmarks.result import ROUNDS, Result, alternately
+from softmachine.compiler.model import Model
+from softmachine.engines.check import check_words
+from softmachine.engines.fast import FastEngine
+from softmachine.languages.temporal import Specification, truth
+from softmachine.languages.turing import TuringMachine, execute
+from softmachine.support.errors import SoftmachineError
+from softmachine.support.files import temporary_folder
+from softmachine.theorems.codec import DecoderCodec
+
+FORMULAS = ("Q_a since Q_b", "#<[Q_a] >= 2*#>[Q_b]", "odd(#<[Q_a]) and always (Q_a -> once Q_b)")
+LENGTH, WORDS = 16, 4096
+
+
+def checking() -> Iterator[Result]:
+    """Measure the words of 16 symbols per second."""
+    for text in FORMULAS:
+        source = api.extended(api.load(text), "ab")
+        assert isinstance(source, Specification)
+        model = api.compile(source)
+        words = list(islice(product("ab", repeat=LENGTH), WORDS))
+
+        def checked(model: Model = model, words: list[tuple[str, ...]] = words) -> None:
+            if not check_words(model, words).holds:
+                raise SoftmachineError(f"the transformer of {model.name!r} is wrong")
+
+        def evaluated(source: Specification = source, words: list[tuple[str, ...]] = words) -> None:
+            for word in words:
+                truth(source, word)
+
+        plain, ours = alternately(evaluated, checked)
+        yield Result("checking", text, WORDS / ours, "words", {"plain Python": plain / ours})
+
+
+COMMANDS = (("--version",), ("run", "palindrome", "abba", "--quiet"))
+
+
+def starting() -> Iterator[Result]:
+    """Measure the calls per second of processor time."""
+    for arguments in COMMANDS:
+        best = {"ours": float("inf"), "nothing": float("inf")}
+        for _ in range(ROUNDS):
+            best["nothing"] = min(best["nothing"], _seconds("-c", "pass"))
+            best["ours"] = min(best["ours"], _seconds("-m", "softmachine", *arguments))
+        ratios = {"python -c pass": best["nothing"] / best["ours"]}
+        yield Result("starting", f"softmachine {' '.join(arguments)}", 1 / best["ours"], "calls", ratios)
+
+
+def _seconds(*arguments: str) -> float:
+    """Measure the processor seconds of a process; elapsed seconds where the system does not report them."""
+    before = _spent()
+    subprocess.run([sys.executable, *arguments], stdout=subprocess.DEVNULL, check=True)
+    return _spent() - before
+
+
+def _spent() -> float:
+    try:
+        import resource
+    except ImportError:
+        return time.perf_counter()
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
+MACHINES = {"busy beaver 5": "busy-beaver-5", "binary counter": "binary-counter", "bouncer": "1RB1LA_1LA1RB"}
+STEPS, WARM_UP_STEPS = 10_000_000, 100_000
+"""Number of steps; and of those that are not measured, since loops are compiled meanwhile."""
+DENSE_STEPS, STOCK_POSITIONS = 500, 256
+
+
+def decoding() -> Iterator[Result]:
+    """Measure the tokens per second of the fast engine, with one token per step."""
+    notes = () if compiler() else ("no C compiler was found, so the C loop was not measured",)
+    stock, missing = _generated("busy-beaver-5")
+    for name, source in MACHINES.items():
+        machine = api.load(source)
+        assert isinstance(machine, TuringMachine)
+        model = api.compile(machine)
+        engine = FastEngine(model.weights)
+        plain, speed = _speeds(partial(_interpreted, machine), partial(decoded, engine, model))
+        ratios = {"interpreter": speed / plain}
+        in_c = looped(machine, STEPS, ROUNDS)
+        if in_c is not None:
+            ratios["C loop"] = speed / in_c
+        ratios["dense engine"] = speed / _dense(model)
+        if stock is not None:
+            ratios["generate()"] = speed / stock
+        yield Result("decoding", name, speed, "tokens", ratios, (*notes, *missing))
+
+
+def _speeds(*actions: Callable[[int], object]) -> list[float]:
+    """Measure the steps per second of each action, after a warm-up."""
+    for action in actions:
+        action(WARM_UP_STEPS)  # compiles
+    times = alternately(*(partial(action, steps) for action in actions for steps in (WARM_UP_STEPS, STEPS)))
+    return [
+        (STEPS - WARM_UP_STEPS) / max(long - short, 1e-9) for short, long in zip(times[::2], times[1::2], strict=True)
+    ]
+
+
+def _interpreted(machine: TuringMachine, steps: int) -> None:
+    execute(machine, "", max_steps=steps)
+
+
+def decoded(engine: FastEngine, model: Model, steps: int) -> int:
+    """Decode a number of steps on the empty input; return the number of tokens."""
+    codec = model.codec
+    assert isinstance(codec, DecoderCodec)
+    prompt = codec.prompt("").tokens
+    run = engine.start(prompt, codec.stops)
+    run.go(len(prompt) + steps)
+    return run.read
+
+
+def _dense(model: Model) -> float:
+    """Measure the tokens per second of the dense engine."""
+    began = time.process_time()
+    api.run(model, "", engine="dense", max_steps=DENSE_STEPS)
+    return DENSE_STEPS / (time.process_time() - began)
+
+
+def _generated(source: str) -> tuple[float | None, tuple[str, ...]]:
+    """Measure the tokens per second of ``generate()`` on an export; without torch, return a note."""
+    if importlib.util.find_spec("torch") is None or importlib.util.find_spec("transformers") is None:
+        return None, ("torch is not installed, so generate() was not measured",)
+    with temporary_folder() as scratch:
+        folder = Path(scratch) / "model"
+        api.export(source, folder, context=STOCK_POSITIONS)
+        import torch
+        from transformers import AutoModelForCausalLM, AutoTokenizer
+
+        from softmachine.exports.verification import quiet
+
+        before = torch.get_num_threads()
+        torch.set_num_threads(1)  # all benchmarks use one core
+        try:
+            with quiet():
+                tokenizer = AutoTokenizer.from_pretrained(folder)
+                stock = AutoModelForCausalLM.from_pretrained(folder)
+                prompt = tokenizer("", return_tensors="pt", return_token_type_ids=False)
+                began = time.process_time()
+                output = stock.generate(**prompt)[0]
+                return len(output) / (time.process_time() - began), ()
+        finally:
+            torch.set_num_threads(before)

@@ -1,0 +1,184 @@
+"""Compile options: how commands load and compile SOURCE."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from softmachine.cli import options
+from softmachine.cli.groups import Group
+from softmachine.cli.output import Output
+from softmachine.compiler.model import Model
+from softmachine.support.errors import UsageError
+from softmachine.support.text import many
+
+if TYPE_CHECKING:
+    from softmachine.cli.tape_view import TapeView
+    from softmachine.languages.source import Source
+    from softmachine.theorems.codec import Codec
+    from softmachine.transformer.weights import Transformer
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """How to compile a source; see :func:`softmachine.compile`.
+
+    Args:
+        theorem: The theorem. Default: the first that applies.
+        attention: "hard" or "soft". Default: the theorem's preference.
+        context: Number of positions that the weights are built for, if they depend on it.
+        length: Length that soft attention is certified for. If only one of the two is given, it is used for both.
+        alphabet: Additional symbols of a formula.
+        format: The format of the source. Default: detected.
+    """
+
+    theorem: str | None
+    attention: str | None = None
+    context: int | None = None
+    length: int | None = None
+    alphabet: str | None = None
+    format: str | None = None
+
+
+@dataclass(frozen=True)
+class Compilation(Group):
+    """The options of commands that take all of them."""
+
+    theorem: options.TheoremName = None
+    causal: options.Causal = False
+    attention: options.AttentionName = None
+    context: options.Context = None
+    length: options.CertifiedLength = None
+    alphabet: options.Alphabet = None
+    format_name: options.Format = None
+
+    @property
+    def wanted(self) -> Wanted:
+        """The options as one value."""
+        theorem = rasp_theorem(self.theorem, causal=self.causal)
+        return Wanted(theorem, self.attention, self.context, self.length, self.alphabet, self.format_name)
+
+
+def rasp_theorem(theorem: str | None, *, causal: bool, generate: bool = False) -> str | None:
+    """Return the theorem that --causal, --generate or --theorem names.
+
+    Raises:
+        UsageError: If they name different ones.
+    """
+    named = [name for name, given in (("rasp-causal", causal), ("rasp-generate", generate)) if given]
+    if len({*named, *([theorem] if theorem else [])}) > 1:
+        raise UsageError("--causal, --generate and --theorem each choose a theorem", hint="use only one of them")
+    return named[0] if named else theorem
+
+
+def open_model(
+    source: str, wanted: Wanted, output: Output, *, two_letters: bool = False, any_length: bool = False
+) -> Model:
+    """Compile a source, or load a saved model.
+
+    Args:
+        source: SOURCE, as given.
+        wanted: How to compile it.
+        output: Where progress and notes are printed.
+        two_letters: Whether to extend a formula to at least two letters, unless its alphabet is given.
+        any_length: Whether to choose a context if the weights depend on one and none is given.
+    """
+    from softmachine import api
+    from softmachine.api import load_for_many_words
+    from softmachine.cli.output import working
+
+    loaded = load_for_many_words if two_letters else api.load
+    item = loaded(source, wanted.format, alphabet=wanted.alphabet)
+    if any_length and not isinstance(item, Model):
+        wanted = _with_context(item, wanted, output)
+    with working("compiling", output):
+        return api.compile(
+            item, wanted.theorem, attention=wanted.attention, context=wanted.context, length=wanted.length
+        )
+
+
+def _with_context(item: Source, wanted: Wanted, output: Output) -> Wanted:
+    """Choose a context if the weights depend on one and none is given: that of the input that the source suggests."""
+    from softmachine.api import MOST_STEPS
+    from softmachine.theorems import theorem_for
+
+    theorem = theorem_for(item, wanted.theorem)
+    if not theorem.length or (wanted.context, wanted.length) != (None, None):
+        return wanted
+    context = theorem.context_for(item, default_input(item), MOST_STEPS)
+    if context is not None:
+        output.warn(f"the weights of {theorem.name} are built for {context:,} positions; to change it: --context N")
+    return replace(wanted, context=context)
+
+
+def open_for(source: str, word: str | None, wanted: Wanted, max_steps: int | None, output: Output) -> tuple[Model, str]:
+    """Compile a source for a run; return the model, and the input, by default the one that the source suggests."""
+    from softmachine import api
+    from softmachine.api import source_of
+    from softmachine.cli.output import working
+
+    item = api.load(source, wanted.format, alphabet=wanted.alphabet)
+    text = default_input(source_of(item)) if word is None else word
+    with working("compiling", output):
+        lengths = {"context": wanted.context, "length": wanted.length, "max_steps": max_steps}
+        model = api.compile_for(item, text, wanted.theorem, attention=wanted.attention, **lengths)
+    warn_if_unused(wanted, model, output)
+    return model, text
+
+
+def warn_if_unused(wanted: Wanted, model: Model, output: Output) -> None:
+    """Warn that --context and --length had no effect."""
+    length = wanted.length if wanted.context is None else wanted.context
+    if length is not None and model.length is None and model.certified is None:
+        weights = f"the weights of {model.theorem.name} with {model.attention} attention are valid for every length"
+        output.warn(f"{weights}: {length:,} has no effect")
+
+
+def alphabet_line(source: Source) -> str:
+    """Describe the alphabet of a formula, and how to extend it; "" for other sources."""
+    from softmachine.languages.source import Extensible
+
+    if not isinstance(source, Extensible):
+        return ""
+    return f"alphabet: {' '.join(source.alphabet)} (others: --alphabet SYMBOLS)"
+
+
+def noted(notes: Sequence[str]) -> dict[str, object]:
+    """Return the notes of a model as JSON data."""
+    return {"notes": list(notes)} if notes else {}
+
+
+def say_notes(notes: Sequence[str], output: Output) -> None:
+    """Print the notes of a model below an answer."""
+    for note in notes:
+        output.say(f"  note: {note}")
+
+
+def default_input(source: Source) -> str:
+    """Return the input that the source suggests, or else the empty word, as text."""
+    from softmachine.languages.source import spelled
+
+    return spelled(source.default_input, source.alphabet)
+
+
+def view_of(codec: Codec[Source], word: str, remember: int) -> TapeView | None:
+    """Return a view of a run that keeps ``remember`` past steps; None if a run has nothing to show but tokens."""
+    if not codec.view:
+        return None
+    from softmachine.cli.tape_view import TapeCodec, TapeView
+
+    return TapeView(codec, word, remember) if isinstance(codec, TapeCodec) else None
+
+
+def model_line(weights: Transformer) -> str:
+    """Summarise the weights in one line."""
+    return ", ".join(
+        [
+            many(len(weights.layers), "layer"),
+            many(len(weights.heads), "head"),
+            f"width {weights.width}",
+            many(len(weights.vocabulary), "token"),
+            many(weights.parameters, "parameter"),
+        ]
+    )

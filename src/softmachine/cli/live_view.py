@@ -1,0 +1,240 @@
+"""Display of a run: live on a screen, as a trace of one line per step, or as a status line; and its summary."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+from rich.console import Console, Group, RenderableType
+from rich.live import Live
+from rich.panel import Panel
+from rich.table import Table
+from rich.text import Text
+
+from softmachine.cli.compile_options import model_line
+from softmachine.cli.output import PATIENCE, Output, printable
+from softmachine.support.text import many
+
+if TYPE_CHECKING:
+    from softmachine.cli.tape_view import TapeView
+    from softmachine.engines.run import Run, Running
+
+FRAME = 1 / 20
+"""Seconds between two redraws."""
+MAX_ROWS = 14
+MIN_MEMORY = 1_000_000
+"""Bytes from which the memory is shown."""
+MAX_PANEL_WIDTH = 120
+COLOURS = {"accept": "bold green", "reject": "bold red", "halt": "bold cyan"}
+MAX_LINES = 4
+"""Maximum lines of a long tape."""
+
+
+class Watcher(Protocol):
+    """Observer of the tokens of a run."""
+
+    def see(self, piece: Sequence[str]) -> None:
+        """Receive more tokens."""
+
+    def close(self) -> None:
+        """Called at the end."""
+
+
+@dataclass(frozen=True)
+class Watched:
+    """How a run was displayed.
+
+    Args:
+        interrupted: Whether Ctrl-C ended it.
+        traced: Whether every step was printed.
+        on_screen: Whether it was shown live.
+        lines: The trace, if it was not printed.
+    """
+
+    interrupted: bool
+    traced: bool
+    on_screen: bool
+    lines: list[str] | None
+
+
+def watch(running: Running, watcher: Watcher | None) -> bool:
+    """Run to the end; return whether Ctrl-C interrupted it."""
+    try:
+        for piece in running.pieces():
+            if watcher:
+                watcher.see(piece)
+    except KeyboardInterrupt:
+        return True
+    except MemoryError as error:
+        error.add_note(f"running {running.model.name!r}, after {many(len(running.tokens), 'token')}")
+        raise
+    finally:
+        if watcher:
+            watcher.close()
+    return False
+
+
+class Trace:
+    """Prints one line per step, or collects the lines if standard output is JSON."""
+
+    def __init__(self, view: TapeView | None, output: Output, width: int) -> None:
+        self.lines: list[str] = []
+        self._view = view
+        self._output = output
+        self._width = width
+
+    def see(self, piece: Sequence[str]) -> None:
+        """Print every step."""
+        for token in piece:
+            self._show(token)
+
+    def _show(self, token: str) -> None:
+        """Print the configuration after a token, if the token is a step."""
+        if self._view and not self._view.follow(token):
+            return
+        self._print(self._view.line(self._width) if self._view else Text(printable(token)))
+
+    def begin(self) -> None:
+        """Print the first configuration of a resumed run."""
+        if self._view:
+            self._print(self._view.line(self._width))
+
+    def _print(self, line: Text) -> None:
+        if self._output.as_json:
+            self.lines.append(line.plain)
+        else:
+            self._output.out.print(line, soft_wrap=True)
+            self._output.out.file.flush()
+
+    def close(self) -> None:
+        """Do nothing: everything was printed."""
+
+
+class Redrawn:
+    """A live display that is redrawn many times per second.
+
+    Args:
+        console: The console.
+        picture: Returns the content.
+        view: A view to update with the tokens.
+        patience: Seconds before it is shown.
+        stays: Whether the last content remains at the end.
+    """
+
+    def __init__(
+        self,
+        console: Console,
+        picture: Callable[[], RenderableType],
+        *,
+        view: TapeView | None = None,
+        patience: float = 0.0,
+        stays: bool = True,
+    ) -> None:
+        self._picture = picture
+        self._view = view
+        self._stays = stays
+        self._live = Live(
+            console=console, auto_refresh=False, transient=not stays, redirect_stdout=False, redirect_stderr=False
+        )
+        self._due = time.perf_counter() + patience
+
+    def see(self, piece: Sequence[str]) -> None:
+        """Redraw, if it is due."""
+        if self._view:
+            self._view.follow_all(piece)
+        if time.perf_counter() >= self._due:
+            self._draw()
+            self._due = time.perf_counter() + FRAME
+
+    def close(self) -> None:
+        """Draw the final content, or erase the display."""
+        if self._stays:
+            self._draw()
+        self._live.stop()
+
+    def _draw(self) -> None:
+        self._live.start()
+        self._live.update(self._picture(), refresh=True)
+
+
+def screen(running: Running, view: TapeView, title: str, output: Output) -> Redrawn:
+    """Show the last steps in a panel on standard output."""
+    began = time.perf_counter()
+
+    def picture() -> RenderableType:
+        width = min(output.width - len("^C "), MAX_PANEL_WIDTH)  # leaves room for the echo of Ctrl-C
+        height = max(min(MAX_ROWS, output.out.height - 9), 1)
+        rows = view.rows(width - 4, height)
+        for row in rows:
+            row.no_wrap, row.overflow = True, "crop"
+        return Panel(
+            Group(*rows),
+            title=Text(printable(title), style="bold"),
+            title_align="left",
+            subtitle=Text(_speed(running, began), style="dim"),
+            subtitle_align="right",
+            width=width,
+        )
+
+    return Redrawn(output.out, picture, view=view)
+
+
+def status_line(running: Running, output: Output) -> Redrawn:
+    """Show the progress of a run on standard error."""
+    began = time.perf_counter()
+    return Redrawn(output.err, lambda: Text(f"running: {_speed(running, began)}"), patience=PATIENCE, stays=False)
+
+
+def _speed(running: Running, began: float) -> str:
+    seconds, count = time.perf_counter() - began, len(running.tokens)
+    memory = f", {running.memory / 1e6:,.0f} MB" if running.memory > MIN_MEMORY else ""
+    speed = f"{many(count, 'token')}, {(count - running.resumed) / seconds:,.0f} per second"
+    return f"{speed}, context {running.context:,}{memory} ({running.engine} engine)"
+
+
+def show_run(run: Run, output: Output, watched: Watched) -> None:
+    """Print the summary of a run; and its story, unless it was traced or shown live."""
+    if watched.on_screen:
+        output.out.print(_summary_table(run, output.width, watched.interrupted))
+        return
+    from softmachine.engines.result import UNFINISHED
+
+    if not (output.quiet or watched.traced) and (went := run.story()):
+        output.say(went)
+    summary = run.summary()
+    output.say(summary.replace(UNFINISHED, _unfinished(watched.interrupted), 1) if run.verdict is None else summary)
+
+
+def _unfinished(interrupted: bool) -> str:
+    return "interrupted" if interrupted else "step limit reached"
+
+
+def _summary_table(run: Run, width: int, interrupted: bool) -> Table:
+    verdict = run.verdict or _unfinished(interrupted)
+    tokens = ", ".join([f"{len(run.tokens):,}", *run.pace("per second")])
+    rows: dict[str, str | Text] = {
+        "verdict": Text.assemble((verdict, COLOURS.get(verdict, "bold yellow")), f" after {many(run.steps, 'step')}"),
+        "tape": _abbreviate_tape(printable(run.output), MAX_LINES * (width - 9)),
+        "tokens": f"{tokens} ({run.engine} engine, {run.arithmetic})",
+    }
+    if len(run.segments) > 1:
+        rows["segments"] = f"{len(run.segments):,}, with contexts of at most {max(run.segments):,} tokens"
+    if run.notes:
+        rows["note"] = "; ".join(run.notes)
+    rows["model"] = model_line(run.model.weights)
+    table = Table.grid(padding=(0, 2))
+    for label, row in rows.items():
+        table.add_row(Text(label, style="dim"), row if isinstance(row, Text) else Text(row))
+    return table
+
+
+def _abbreviate_tape(text: str, most: int) -> Text:
+    """Abbreviate a tape to a number of characters, and append its length."""
+    if not text:
+        return Text("(blank)", style="dim")
+    if len(text) <= most:
+        return Text(text, overflow="fold")
+    length = f" … {len(text):,} characters"
+    return Text.assemble(text[: most - len(length)], (length, "dim"), overflow="fold")

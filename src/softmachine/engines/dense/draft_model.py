@@ -1,0 +1,327 @@
+"""Draft model of speculative decoding: the transformer in float64 without error bounds, fast token by token.
+
+A second implementation of the forward pass, for one sequence, without hooks. Its numbers prove nothing: every draft is
+verified. The residual stream has an additional coordinate that is 1 everywhere, so that an affine map is one matrix
+product. (For small arrays ``dot`` is twice as fast as ``@``.)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+
+import numpy as np
+
+from softmachine.engines.dense.layer import same_keys, side_by_side, stacked
+from softmachine.engines.dense.position_cache import PIECE, Placed
+from softmachine.engines.numerics.base import Flags, Floats
+from softmachine.engines.numerics.float_unchecked import PlainFloat
+from softmachine.support.errors import InputError
+from softmachine.transformer.attention import Choice, Mask
+from softmachine.transformer.features import Feature
+from softmachine.transformer.weights import AffineMap, FeedForward, Head, Layer, Matrix, Transformer
+
+_ZERO, _ONE = np.array(0.0), np.array(1.0)
+_FAR = np.array(-600.0)
+"""Lower limit of exponents; smaller ones are negligible, but their exponentials are denormal and slow. (Comparison with
+a 0-d array is faster than with a number.)"""
+_FEW = 64
+"""Limit of the numbers in the queries of a position up to which heads with different keys are merged."""
+_NUMBERS = PlainFloat("float64:plain")
+
+
+class PlainRun:
+    """A sequence read by the draft model, with a KV cache.
+
+    Args:
+        weights: The weights of the draft model.
+    """
+
+    def __init__(self, weights: PlainWeights) -> None:
+        self.weights = weights
+        self.read = 0
+        self._searched = [[group.begin() for group in layer.groups] for layer in weights.layers]
+
+    def says(self, tokens: Sequence[str]) -> str:
+        """Read at least one more token; return the argmax output after the last."""
+        for start in range(0, len(tokens), PIECE):
+            stream = self.extend(tokens[start : start + PIECE])
+        return self.weights.outputs[int(stream[-1].dot(self.weights.unembedding).argmax())]
+
+    def extend(self, tokens: Sequence[str]) -> Floats:
+        """Read more tokens; return the residual stream after the last layer, whose last coordinate is 1."""
+        positions = range(self.read, self.read + len(tokens))
+        stream = self.weights.embedded(tokens, positions)
+        for layer, searched in zip(self.weights.layers, self._searched, strict=True):
+            stream = layer(stream, searched, positions)
+        self.read = positions.stop
+        return stream
+
+
+class PlainWeights:
+    """A decoder's weights in float64.
+
+    Args:
+        transformer: The decoder.
+    """
+
+    def __init__(self, transformer: Transformer) -> None:
+        width = transformer.width
+        self.outputs, self._index, self._features = transformer.outputs, transformer.token_index, transformer.features
+        self._embedding = _NUMBERS.matrix(transformer.embedding.transposed.rows, len(transformer.embedding.rows))
+        self._embedding = np.pad(self._embedding, ((0, 0), (0, 1)), constant_values=1)
+        self._positions = _NUMBERS.matrix((*transformer.position_embedding.transposed.rows, ()), len(self._features))
+        self._placed = np.empty((0, width + 1))
+        self.layers = [
+            plain
+            for block in transformer.blocks
+            for plain in [PlainLayer(layer, width) for layer in block.layers] * block.count(None)
+        ]
+        self.unembedding = _affine(transformer.unembedding)
+
+    def embedded(self, tokens: Sequence[str], positions: range) -> Floats:
+        """Return the residual stream before the first layer."""
+        try:
+            embedded: Floats = self._embedding[[self._index[token] for token in tokens]]
+        except KeyError as missing:
+            raise InputError(f"{missing.args[0]!r} is not an input token") from None
+        if not self._features:
+            return embedded
+        if positions.stop > len(self._placed):
+            more = _along(self._features, range(len(self._placed), positions.stop + PIECE))
+            self._placed = np.concatenate([self._placed, more.dot(self._positions)])
+        return embedded + self._placed[positions.start : positions.stop]
+
+
+class PlainLayer:
+    """A layer of the draft model.
+
+    Args:
+        layer: The layer.
+        width: The number of coordinates of the residual stream.
+    """
+
+    def __init__(self, layer: Layer, width: int) -> None:
+        self.groups, parts, groups = list[_Group](), list[AffineMap](), _together(layer.heads)
+        for same in groups:
+            self.groups.append(_Group(same, sum(len(part.bias) for part in parts)))
+            parts += _projections(same, width)
+        self._project = _affine(stacked(parts, width))
+        outputs = side_by_side([head.output for group in self.groups for head in group.heads], width + 1)
+        self._output = _NUMBERS.matrix(outputs.rows, outputs.columns)
+        self._network = _Network(layer.feed_forward, width)
+
+    def __call__(self, stream: Floats, searched: Sequence[_Search | _Mean], positions: range) -> Floats:
+        """Return the residual stream after the layer; the input is overwritten.
+
+        Args:
+            stream: The residual stream at new positions.
+            searched: The KV cache of each head group.
+            positions: The new positions.
+        """
+        if searched:
+            projected = stream.dot(self._project)
+            parts = [each.found(projected, positions) for each in searched]
+            stream += (parts[0] if len(parts) == 1 else np.concatenate(parts, axis=1)).dot(self._output)
+        return self._network(stream)
+
+
+def _together(heads: Sequence[Head]) -> list[list[tuple[Head, ...]]]:
+    """Group heads that are computed in one product, those with shared keys adjacent.
+
+    Small softmax heads with different keys are merged as well: each query is padded with zeros for the keys of the
+    other heads.
+    """
+    groups = [[same] for same in same_keys(heads)]
+    for mask in Mask:
+        some = [group for group in groups if group[0][0].mask is mask and _by_softmax(group[0][0])]
+        merged = [same for group in some for same in group]
+        if sum(map(len, merged)) * sum(len(same[0].key.bias) for same in merged) <= _FEW:
+            groups = [group for group in groups if group not in some] + [merged] * bool(merged)
+    return groups
+
+
+def _by_softmax(head: Head) -> bool:
+    """Whether a head is softmax attention with a query-key product and no bias."""
+    return head.weighting.choice is Choice.SOFTMAX and head.bias is None and len(head.key.bias) > 0
+
+
+def _projections(groups: Sequence[tuple[Head, ...]], width: int) -> list[AffineMap]:
+    """Return the projections of head groups: keys, values, a 1, and zero-padded queries."""
+    keys, parts = [same[0].key for same in groups], list[AffineMap]()
+    for g, same in enumerate(groups):
+        before, behind = (sum(len(key.bias) for key in some) for some in (keys[:g], keys[g + 1 :]))
+        for head in same:
+            parts += [_constant(0, before, width), head.query, _constant(0, behind, width)]
+    return [*keys, *(head.value for same in groups for head in same), _constant(1, 1, width), *parts]
+
+
+def _constant(number: int, rows: int, width: int) -> AffineMap:
+    """Return the map from a residual stream to ``rows`` copies of a number."""
+    return AffineMap(Matrix(((),) * rows, width), (Fraction(number),) * rows)
+
+
+def _affine(affine: AffineMap) -> Floats:
+    """Return the map x ↦ W x + b as a matrix acting on vectors whose last coordinate is 1."""
+    rows, last = affine.weight.rows, affine.weight.columns
+    matrix: Floats = _NUMBERS.matrix(
+        [(*row, (last, constant)) for row, constant in zip(rows, affine.bias, strict=True)], last + 1
+    )
+    return matrix
+
+
+class _Network:
+    """The feed-forward network with residual connection; it has an additional unit that is 1."""
+
+    def __init__(self, forward: FeedForward, width: int) -> None:
+        self._first, self._second = (
+            _affine(stacked([forward.first, _constant(1, 1, width)], width)),
+            _affine(forward.second),
+        )
+        self._second = np.pad(self._second, ((0, 0), (0, 1)))
+        self._nothing = not forward.units and not any(forward.second.bias)
+        self._steps: Flags = np.array([*(activation == "step" for activation in forward.activations), False])
+        self._any_steps = bool(self._steps.any())
+        self._norms = [np.array(group, dtype=np.intp) for group in forward.norms]
+
+    def __call__(self, x: Floats) -> Floats:
+        if self._nothing:
+            return x
+        before = x.dot(self._first)
+        hidden = np.maximum(before, _ZERO)
+        if self._any_steps:
+            hidden[:, self._steps] = before[:, self._steps] >= 0
+        for group in self._norms:
+            part = before[:, group]
+            root = np.sqrt((part * part).mean(axis=-1, keepdims=True))
+            hidden[:, group] = part / np.where(root > 0, root, 1)
+        x += hidden.dot(self._second)
+        return x
+
+
+class _Group:
+    """Heads with the same mask, choice and bias that are computed together.
+
+    Args:
+        groups: The heads, grouped by shared keys.
+        start: The offset of their projections: keys, values, a 1, queries.
+    """
+
+    def __init__(self, groups: Sequence[tuple[Head, ...]], start: int) -> None:
+        self.heads, self.width = (
+            [head for same in groups for head in same],
+            sum(len(same[0].key.bias) for same in groups),
+        )
+        head, heads = self.heads[0], len(self.heads)
+        self.choice, self.bias, self.past = head.weighting.choice, head.bias, head.mask is Mask.PAST
+        sizes = [len(each.value.bias) for each in self.heads]
+        self.size = self.width + sum(sizes) + 1
+        self.kept = slice(start, start + self.size)
+        self.queries = slice(self.kept.stop, self.kept.stop + heads * self.width)
+        # Each head computes means of all values; select its own values, and the adjacent sum of its weights.
+        among, whose = np.arange(heads * (sum(sizes) + 1)).reshape(heads, -1), np.repeat(np.arange(heads), sizes)
+        self.own, self.total = among[whose, np.arange(len(whose))], among[whose, -1]
+        self._scales = np.empty((0, heads))
+
+    def begin(self) -> _Search | _Mean:
+        """Return an empty KV cache for a sequence."""
+        alike = self.width == 0 and self.bias is None and self.choice in (Choice.SOFTMAX, Choice.AVERAGE)
+        return _Mean(self) if alike else _Search(self)
+
+    def scales(self, positions: range) -> Floats:
+        """Return the inverse temperatures at some positions: (positions, heads)."""
+        if positions.stop > len(self._scales):
+            more = range(len(self._scales), positions.stop + PIECE)
+            scales = [head.weighting.scale for head in self.heads]
+            new = {scale: _scale(scale, more) for scale in dict.fromkeys(scales)}
+            self._scales = np.concatenate([self._scales, np.hstack([new[scale] for scale in scales])])
+        return self._scales[positions.start : positions.stop]
+
+
+def _scale(scale: Fraction | Feature, positions: range) -> Floats:
+    """Return the inverse temperature of a head at some positions: (positions, 1)."""
+    if isinstance(scale, Feature):
+        return _along((scale,), positions)
+    return np.full((len(positions), 1), _NUMBERS.numbers([[scale]]).value)
+
+
+class _Mean:
+    """Uniform attention over a sequence: running sums of the values, and their number.
+
+    Args:
+        group: The heads.
+    """
+
+    def __init__(self, group: _Group) -> None:
+        self._group = group
+        self._sum = np.zeros((1, group.size))
+
+    def found(self, projected: Floats, _: range) -> Floats:
+        """Return the values that the heads retrieve at new positions, concatenated, given the projections there."""
+        sums = np.add.accumulate(np.concatenate([self._sum, projected[:, self._group.kept]]))
+        self._sum = sums[-1:]
+        seen = sums[:-1] if self._group.past else sums[1:]
+        return np.asarray(seen[:, :-1] / np.maximum(seen[:, -1:], _ONE))
+
+
+class _Search:
+    """KV cache of a sequence: keys, values and a 1, (coordinates, positions).
+
+    Args:
+        group: The heads.
+    """
+
+    def __init__(self, group: _Group) -> None:
+        self._group = group
+        self._kept = np.empty((group.size, 0))
+
+    def found(self, projected: Floats, positions: range) -> Floats:
+        """Return the values that the heads retrieve at new positions, concatenated, given the projections there."""
+        group, end, some, heads = self._group, positions.stop, len(positions), len(self._group.heads)
+        if end > self._kept.shape[1]:
+            self._kept = np.concatenate([self._kept, np.empty((group.size, end + PIECE))], axis=1)
+        self._kept[:, positions.start : end] = projected[:, group.kept].T
+        rows = self._kept[:, :end]
+        query = projected[:, group.queries].reshape(some, heads, group.width) * group.scales(positions)[:, :, None]
+        score = query.reshape(some * heads, group.width) @ rows[: group.width]
+        if some > 1 or group.past or group.bias is not None:
+            self._finish(score.reshape(some, heads, end), positions)
+        mixed = (_weights(score, group.choice) @ rows[group.width :].T).reshape(some, -1)
+        found: Floats = mixed[:, group.own] / mixed[:, group.total]
+        if group.past and positions.start == 0:
+            found[0] = 0  # no key is visible from position 0
+        return found
+
+    def _finish(self, score: Floats, positions: range) -> None:
+        """Add biases to scores (positions, heads, keys), and mask them."""
+        keys, bias = range(positions.stop), self._group.bias
+        if bias is not None:
+            more = np.array([[float(bias.at(j, i)) for j in keys] for i in positions])
+            score += more[:, None] * self._group.scales(positions)[:, :, None]
+        last = np.arange(positions.start, positions.stop)[:, None, None] - self._group.past
+        np.copyto(score, -np.inf, where=np.array(keys) > last)
+
+
+def _along(features: tuple[Feature, ...], positions: range) -> Floats:
+    """Return features at some positions: (positions, features)."""
+    found: Floats = Placed.at(features, positions, None).numbers(_NUMBERS).value
+    return found
+
+
+def _weights(score: Floats, choice: Choice) -> Floats:
+    """Convert scores to weights with maximum 1 over the last axis; negligible where masked.
+
+    Args:
+        score: The scores, -∞ where masked; they may be overwritten.
+        choice: The kind of attention.
+    """
+    if choice is Choice.LEFTMOST or choice is Choice.RIGHTMOST:
+        best = score.argmax(-1) if choice is Choice.LEFTMOST else score.shape[-1] - 1 - score[:, ::-1].argmax(-1)
+        weight = np.zeros(score.shape)
+        np.put_along_axis(weight, best[:, None], 1, -1)
+        return weight
+    score -= np.maximum.reduce(score, axis=-1, keepdims=True)
+    if choice is Choice.AVERAGE:
+        return np.asarray(score == 0, dtype=np.float64)
+    np.maximum(score, _FAR, out=score)
+    return np.asarray(np.exp(score, out=score))

@@ -1,0 +1,113 @@
+"""Packed trits: -1, 0 and 1 in two bits each, 31 to a word; any other number is *wide*, a fraction in two words.
+
+Readers take words under masks. Equal masked words are equal numbers and vice versa, so words are compared, hashed and
+memoised.
+
+Gather: packs the numbers that a block, index, query or head reads from many words into a few.
+
+Each reader has words of its own. All numbers it reads from one word are moved together to free lanes of these. Equal
+words are equal numbers and vice versa, so inputs are compared, hashed and stored word by word.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from itertools import count
+
+from softmachine.engines.fast.bytecode import layout as of
+from softmachine.engines.fast.bytecode.intrinsics import SIZE, inlined, rotated
+from softmachine.engines.fast.indexes.groups import integer
+from softmachine.engines.fast.indexes.kernels import Integers, kernel
+
+LANES = 31
+WIDE = -1
+"""The shift of a wide number: its numerator is the whole word, its denominator the next one."""
+ALL = -1
+"""The mask of a whole word."""
+EVERY_OTHER = 0x1555555555555555
+
+
+@kernel
+def lane(word: int, shift: int) -> int:
+    """The trit at a shift of a word."""
+    return (((word >> shift) & 3) ^ 2) - 2
+
+
+@kernel
+def number_at(heap: Integers, word: int, shift: int) -> tuple[int, int]:
+    """A number as a fraction."""
+    if shift < 0:
+        return heap[word], heap[word + 1]
+    return lane(heap[word], shift), 1
+
+
+@kernel
+def write_number(heap: Integers, word: int, shift: int, n: int, d: int) -> bool:
+    """Write a number to zeroed bits; returns whether it fits."""
+    if shift < 0:
+        heap[word], heap[word + 1] = n, d
+        return True
+    heap[word] |= (n & 3) << shift
+    return d == 1 and -1 <= n <= 1
+
+
+@kernel
+def kind_of(word: int) -> int:
+    """Which trits of a word are nonzero."""
+    return (word | (word >> 1)) & EVERY_OTHER
+
+
+Spot = tuple[int, int]
+"""The bit address of a number: its word and the shift there; `WIDE` if it is that word and the next one."""
+
+
+def gathered(places: Iterable[int], where: Mapping[int, Spot]) -> tuple[dict[int, Spot], int]:
+    """The addresses of registers after gathering, in words counted from 0, and the number of words."""
+    found: dict[int, Spot] = {}
+    taken: list[int] = []  # for each word a bit per lane
+    lanes: dict[int, dict[int, int]] = {}  # for each word read, its lanes and their registers
+    wide = []
+    for place in places:
+        word, shift = where[place]
+        if shift == WIDE:
+            wide.append(place)
+        else:
+            lanes.setdefault(word, {})[shift // 2] = place
+    for read in lanes.values():
+        first, span = min(read), max(read) - min(read)
+        shape = sum(1 << (lane - first) for lane in read)
+        for to in count():
+            taken += [0] * (to == len(taken))
+            move = next((move for move in range(LANES - span) if not taken[to] & shape << move), None)
+            if move is not None:
+                taken[to] |= shape << move
+                found |= {place: (to, 2 * (lane - first + move)) for lane, place in read.items()}
+                break
+    found |= {place: (len(taken) + 2 * k, WIDE) for k, place in enumerate(wide)}
+    return found, len(taken) + 2 * len(wide)
+
+
+def moves(pairs: Iterable[tuple[Spot, Spot]], words: int) -> list[list[tuple[int, int, int]]]:
+    """The moves from source to target addresses: for each target word a list of (word, mask, rotation)."""
+    found: list[dict[Spot, int]] = [{} for _ in range(words)]
+    for (word, shift), (to, there) in pairs:
+        if shift == WIDE:
+            found[to][word, 0] = found[to + 1][word + 1, 0] = ALL
+        else:
+            found[to][word, there - shift] = found[to].get((word, there - shift), 0) | 3 << shift
+    return [[(word, mask, shift % SIZE) for (word, shift), mask in sorted(part.items())] for part in found]
+
+
+@inlined
+def gather(reader: int, code: Integers, heap: Integers) -> bool:
+    """Gather the words of a reader; returns whether they changed."""
+    at, last, unlike = code[reader + of.KEY], code[reader + of.LAST], integer(0)
+    for k in range(code[reader + of.WIDTH]):
+        end, word = code[at], integer(0)
+        at += 1
+        while at < end:
+            word |= rotated(heap[code[at]] & code[at + 1], code[at + 2])
+            at += 3
+        unlike |= word ^ heap[last + k]
+        heap[last + k] = word
+    return bool(unlike != 0)

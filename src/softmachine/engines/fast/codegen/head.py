@@ -1,0 +1,133 @@
+"""Common parts of the code of all heads: storing the position's key and value, naming the retrieved values."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+from softmachine.engines.fast.analysis.forms import Form
+from softmachine.engines.fast.analysis.grids import Number
+from softmachine.engines.fast.analysis.plans import Plan
+from softmachine.engines.fast.codegen.expressions import HERE, Place, Writer
+from softmachine.engines.fast.indexes.arrays import FeatureValues, Storage
+
+AnyStorage = TypeVar("AnyStorage", bound=Storage)
+
+
+@dataclass
+class HeadWriter(Writer):
+    """Emits the code of heads, one after the other.
+
+    Args:
+        scalars: Variables kept between positions.
+        commits: (scalar, expression): their values at the end of a step.
+        storages: Arrays kept between positions.
+        early: Lines at the start of a step: insertion of keys that only later positions see.
+        distant: Forms evaluated on the tokens of other positions.
+        heads: The number of heads emitted.
+    """
+
+    scalars: list[str] = field(default_factory=list)
+    commits: list[tuple[str, str]] = field(default_factory=list)
+    storages: list[Storage] = field(default_factory=list)
+    early: list[str] = field(default_factory=list)
+    distant: list[Form] = field(default_factory=list)
+    heads: int = 0
+
+    def scalar(self, name: str, becomes: str) -> str:
+        """Declare a variable kept between positions, and the expression for its value at the end of a step."""
+        self.scalars.append(name)
+        self.commits.append((name, becomes))
+        return name
+
+    def store(self, storage: AnyStorage) -> tuple[AnyStorage, int]:
+        """Declare arrays kept between positions; returns them and their number."""
+        self.storages.append(storage)
+        return storage, len(self.storages) - 1
+
+    @contextmanager
+    def indented(self, opening: str) -> Iterator[None]:
+        """Emit a line and indent those after it."""
+        self.write(opening)
+        self.indent += 1
+        yield
+        self.indent -= 1
+
+    @contextmanager
+    def at_next_position(self) -> Iterator[None]:
+        """Emit lines at the start of the next position: what they store is not visible to the current one."""
+        after, self.lines = self.lines, []
+        with self.indented("if i > 0:"):
+            yield
+        self.early += self.lines
+        self.lines = after
+
+    def tabulate(self) -> None:
+        """Tabulate the position features without a formula, up to the current position."""
+        checks = []
+        for number, item in enumerate(self.features):
+            storage, place = self.store(FeatureValues.of(f"feature{number}", item))
+            checks += [
+                f"        if {storage.name}_values.size < s * {storage.width}:",
+                f"            status = FULL + {place}",
+                "            break",
+            ]
+        self.early = checks + self.early
+
+    def value(self, form: Form, whole: bool, place: Place = HERE) -> list[str]:
+        """The integers a value is stored as: its numerator, or numerator and denominator."""
+        if not whole:
+            return list(self.fraction(form, place))
+        linear = self.numbers.linear([form])
+        assert linear is not None
+        name = self.fresh("v")
+        self.write(f"{name} = {self.numerator(linear[0], place)}")
+        return [name]
+
+    def values(self, plan: Plan, place: Place = HERE) -> list[str]:
+        """The integers a head's value is stored as."""
+        return [x for _, c in plan.results for x in self.value(plan.head.value[c], plan.whole, place)]
+
+    def name_whole(self, number: int, expression: str) -> None:
+        """Name an atom stored as its numerator."""
+        self.write(f"a{number} = {expression}")
+
+    def name_fraction(self, number: int, n: str, d: str) -> None:
+        """Name an atom stored as a fraction."""
+        self.write(f"a{number}, a{number}d = lowest({n}, {d})")
+
+    def name_found(self, plan: Plan, found: Sequence[str], count: str = "1") -> None:
+        """Name the atoms of a head: the sum ``found`` of ``count`` values, in their stored form."""
+        for index, ((number, _), value, known) in enumerate(zip(plan.results, plan.values, plan.numbers, strict=True)):
+            if known.grid is not None and not plan.whole:
+                self.settle()
+                # Stored in lowest terms, because other components are fractions; the denominator divides the grid's.
+                self.name_whole(number, f"{found[2 * index]} * ({value.over} // {found[2 * index + 1]})")
+            elif known.grid is not None and plan.evenly:
+                self.name_whole(number, f"{found[index]} // {count}")
+                # After the first failure the results of later heads are meaningless, so only the first counts.
+                self.write(f"if uneven < 0 and a{number} * {count} != {found[index]}:")
+                self.write(f"    uneven = {self.heads}")
+            elif known.grid is not None:
+                self.name_whole(number, found[index])
+            elif plan.whole:
+                self.name_fraction(number, found[index], f"{value.over} * {count}")
+            else:
+                n, d = found[2 * index : 2 * index + 2]
+                self.write(f"a{number}, a{number}d, bad = times(1, {count}, {n}, {d})")
+                self.doubt("bad")
+
+    def name_single(self, number: int, value: Number, found: Sequence[str]) -> None:
+        """Name a single value in its stored form; a denominator of 0 means that no key was visible."""
+        if value.steady:
+            self.name_whole(number, found[0])
+        else:
+            self.write(f"a{number}, a{number}d = {found[0]}, {found[1]} if {found[1]} else 1")
+
+
+def or_nothing(plan: Plan, found: Sequence[str], seen: str) -> list[str]:
+    """The retrieved values in their stored form; 0 if no key was visible."""
+    blank = ["1" if not plan.whole and k % 2 else "0" for k in range(len(found))]
+    return [f"({part} if {seen} else {none})" for part, none in zip(found, blank, strict=True)]

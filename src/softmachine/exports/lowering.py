@@ -1,0 +1,327 @@
+"""Lowering of a transformer to dense arrays for a fixed number of positions.
+
+Loops are unrolled; temperatures become factors of the queries; a Heaviside unit becomes two ReLUs; the layer norm of
+one number, which is its sign, becomes two Heaviside units; a decoder's outputs become tokens of the vocabulary. Masks
+and relative biases that the architecture lacks become scores (:mod:`.sight`), features of the length become an extra
+layer (:mod:`.lengths`). Every coordinate of the residual stream is scaled by a power of two to stay within ±1. The
+outputs are the same up to that number of positions.
+
+Masks and relative biases as attention scores, for architectures that have neither.
+
+With a one-hot encoding of the position in the stream, any table of numbers M(i, j) is a product of queries and keys:
+the key at j is the unit vector of j, the query at i is row i. At masked pairs M is so low that the weight is exactly 0
+in floating point; at visible pairs M is exactly 0 (or the bias), which leaves the scores unchanged. A triangle of zeros
+has full rank, so the table cannot have fewer components.
+
+A head that sees no position retrieves the zero vector; here it reads position 0, the start token, whose values are 0 in
+the constructions that have such heads.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from functools import partial
+
+import numpy as np
+
+from softmachine.compiler.model import Model
+from softmachine.compiler.rewrites.sign_norm import signs_as_steps
+from softmachine.exports.lowered_model import (
+    PAD,
+    UNKNOWN,
+    Affine,
+    Array,
+    Box,
+    Lowered,
+    LoweredHead,
+    LoweredLayer,
+    Unit,
+    boxes_of,
+    conditioned,
+    image,
+    largest,
+)
+from softmachine.exports.requirements import (
+    MOST_LAYERS,
+    WHOLE,
+    require_decoder,
+    require_encoder,
+    require_length,
+    require_soft,
+    require_tabled,
+)
+from softmachine.exports.sequence_length import Lengths, length_layer, lengths_of
+from softmachine.support.errors import ConstructionError
+from softmachine.transformer.attention import Mask
+from softmachine.transformer.features import Feature
+from softmachine.transformer.weights import AffineMap, FeedForward, Head, Layer, Matrix, Transformer
+
+UNDERFLOW = 128.0
+"""e⁻¹²⁸ is 0 in float32."""
+LOWEST = 2.0**96
+"""Masked scores are at least minus twice this, even if the bounds of the other scores would need less."""
+
+
+def native(head: Head, *, causal: bool) -> bool:
+    """Whether the head has the architecture's own mask and no bias."""
+    return head.bias is None and head.mask is (Mask.CAUSAL if causal else Mask.ALL)
+
+
+def seeing(
+    lowered: LoweredHead, head: Head, *, scale: float, causal: bool, count: int, first: int, box: Box
+) -> LoweredHead:
+    """The lowered head with the mask and the bias of the original; unchanged if the architecture's own mask fits.
+
+    Args:
+        lowered: The head, whose scores do not yet include masks and biases.
+        head: The original.
+        scale: The factor of its scores, and so of its bias.
+        causal: Whether the architecture masks later positions.
+        count: The number of positions.
+        first: The first coordinate of the one-hot encoding of the position.
+        box: Bounds of the coordinates there.
+    """
+    if native(head, causal=causal):
+        return lowered
+    table = _biases(head, count) * scale
+    scores = float(largest(lowered.query, box) @ largest(lowered.key, box))
+    low = 2.0 ** np.ceil(np.log2(2 * scores + 2 * float(np.abs(table).max(initial=0)) + UNDERFLOW))
+    low = min(low, LOWEST)
+    for i in range(count):
+        for j in range(count):
+            if not head.mask.sees(j, i):
+                table[i, j] = 0.0 if causal and j > i else -2 * low
+        if head.mask in (Mask.PAST, Mask.FUTURE) and not head.mask.sees(0, i):
+            table[i, 0] = -low
+    used = np.flatnonzero(table.any(axis=0))
+    width = lowered.query.weight.shape[1]
+    rows, units = np.zeros((len(used), width)), np.zeros((len(used), width))
+    rows[:, first : first + count] = table[:, used].T
+    units[np.arange(len(used)), first + used] = 1
+    return replace(lowered, query=_stacked(lowered.query, rows), key=_stacked(lowered.key, units))
+
+
+def _biases(head: Head, count: int) -> Array:
+    """The bias of every pair of a query and a key."""
+    table = np.zeros((count, count))
+    if head.bias is not None:
+        for i in range(count):
+            for j in range(count):
+                if head.mask.sees(j, i):
+                    table[i, j] = float(head.bias.at(j, i))
+    return table
+
+
+def _stacked(affine: Affine, rows: Array) -> Affine:
+    return Affine(np.vstack([affine.weight, rows]), np.concatenate([affine.bias, np.zeros(len(rows))]))
+
+
+def lower(model: Model, length: int, *, ahead: bool = False) -> Lowered:
+    """Lower a model for sequences of at most ``length`` positions.
+
+    Args:
+        model: The model, with softmax attention.
+        length: The number of positions.
+        ahead: Whether attention in the target architecture is bidirectional instead of causal.
+
+    Raises:
+        ConstructionError: If the architecture cannot hold the model; the message gives the reason.
+    """
+    require_length(length)
+    if ahead:
+        require_encoder(model)
+    else:
+        require_decoder(model.weights)
+    require_soft(model.weights)
+    lengths = lengths_of(model, length) if ahead else Lengths(((None, length),))
+    return _Lowering(signs_as_steps(model.weights, WHOLE), lengths, causal=not ahead).lowered()
+
+
+class _Lowering:
+    def __init__(self, transformer: Transformer, lengths: Lengths, *, causal: bool) -> None:
+        self.transformer, self.lengths, self.causal = transformer, lengths, causal
+        self.count = lengths.positions
+        self.layers, self.rounds = _unrolled(transformer, lengths)
+        several = len(lengths.pairs) > 1
+        self.of_length = [several and feature.needs_length for feature in transformer.features]
+        self.finds_length = any(self.of_length)
+        blind = next((h for layer in self.layers for h in layer.heads if not native(h, causal=causal)), None)
+        self.tabled = self.finds_length or blind is not None
+        if blind is not None:
+            sees = f"sees {blind.mask}" if blind.bias is None else f"has the relative bias {blind.bias}"
+            require_tabled(transformer, self.count, f"head {blind.name!r} {sees}")
+        elif self.finds_length:
+            require_tabled(transformer, self.count, "it uses the length of its input")
+        self.first, self.flags = transformer.width, transformer.width + self.count
+
+    def lowered(self) -> Lowered:
+        plain = self.plain()
+        boxes = boxes_of(plain, every_position=self.tabled)
+        whole = replace(
+            plain,
+            layers=self.with_sight(plain.layers, boxes),
+            unembedding=self.unembedding(plain, boxes[-1]),
+        )
+        # Values carried by a loop do not grow with its iterations, but interval bounds would: use those of the first.
+        extra = len(plain.layers) - len(self.rounds)
+        firsts = [*range(extra), *(extra + k for k, first in enumerate(self.rounds) if first == k)]
+        once = boxes_of(replace(plain, layers=tuple(plain.layers[k] for k in firsts)), every_position=self.tabled)
+        place = {k: once[n] for n, k in enumerate(firsts)}
+        before = [place[k] for k in range(extra)] + [place[extra + first] for first in self.rounds]
+        return conditioned(whole, before, once)
+
+    def plain(self) -> Lowered:
+        """The lowered model without masks, biases and logits."""
+        transformer = self.transformer
+        names = dict.fromkeys([*transformer.vocabulary, *(transformer.outputs if self.causal else ())])
+        vocabulary = (*names, _fresh(PAD, [*names]), _fresh(UNKNOWN, [*names]))
+        labels = vocabulary if self.causal else transformer.outputs
+        more = self.more_coordinates()
+        embedding = np.zeros((len(vocabulary), transformer.width + len(more)))
+        embedding[: len(transformer.vocabulary), : transformer.width] = _dense(transformer.embedding)
+        layers = [self.layer(layer).widened(len(more)) for layer in self.layers]
+        if self.finds_length:
+            layers.insert(0, self.length_layer(len(more)))
+        return Lowered(
+            name=transformer.name,
+            causal=self.causal,
+            vocabulary=vocabulary,
+            spellings=_spelled(vocabulary),
+            labels=labels,
+            outputs=tuple(labels.index(output) for output in transformer.outputs),
+            coordinates=(*transformer.coordinates, *more),
+            scales=np.ones(embedding.shape[1]),
+            embedding=embedding,
+            positions=self.positions(len(more)),
+            layers=tuple(layers),
+            unembedding=Affine(np.zeros((len(labels), embedding.shape[1])), np.zeros(len(labels))),
+        )
+
+    def more_coordinates(self) -> tuple[str, ...]:
+        """The added coordinates: the one-hot position, and for each length whether it is not that of the input."""
+        if not self.tabled:
+            return ()
+        places = [f"position[{k}]" for k in range(self.count)]
+        return (*places, *(f"not n[{n}]" for n, _ in (self.lengths.pairs if self.finds_length else ())))
+
+    def positions(self, more: int) -> Array:
+        """The position embedding: the features that do not depend on the length, and the one-hot position."""
+        transformer, (n, _) = self.transformer, self.lengths.pairs[-1]
+        ready = [feature for feature, waits in zip(transformer.features, self.of_length, strict=True) if not waits]
+        rows = np.array([[float(feature.at(i, n)) for feature in ready] for i in range(self.count)])
+        embedded = rows.reshape(self.count, len(ready)) @ self.position_embedding(waiting=False)
+        table = np.pad(embedded, ((0, 0), (0, more)))
+        if self.tabled:
+            table[:, self.first : self.first + self.count] = np.eye(self.count)
+        return table
+
+    def position_embedding(self, *, waiting: bool) -> Array:
+        """The rows of the features that depend on the length, or of the others."""
+        rows: Array = _dense(self.transformer.position_embedding)[np.array(self.of_length, dtype=bool) == waiting]
+        return rows
+
+    def length_layer(self, more: int) -> LoweredLayer:
+        waiting = [f for f, waits in zip(self.transformer.features, self.of_length, strict=True) if waits]
+        rows = np.pad(self.position_embedding(waiting=True), ((0, 0), (0, more)))
+        return length_layer(waiting, rows, self.lengths, first=self.first, flags=self.flags)
+
+    def layer(self, layer: Layer) -> LoweredLayer:
+        heads = tuple(self.head(head) for head in layer.heads)
+        added = np.array([float(number) for number in layer.feed_forward.second.bias])
+        return LoweredLayer.of(heads, [*_units(layer.feed_forward, self.count)], added)
+
+    def head(self, head: Head) -> LoweredHead:
+        query = _affine(head.query).times(self.scale(head))
+        return LoweredHead(head.name, query, _affine(head.key), _affine(head.value), _dense(head.output))
+
+    def scale(self, head: Head) -> float:
+        """The inverse temperature: the largest of all positions; at the others it only sharpens the softmax."""
+        scale = head.weighting.scale
+        return _power_of_two(max(self.lengths.values(scale))) if isinstance(scale, Feature) else float(scale)
+
+    def with_sight(self, layers: Sequence[LoweredLayer], boxes: Sequence[Box]) -> tuple[LoweredLayer, ...]:
+        """The layers with the masks and biases of the original heads."""
+        found = list(layers[:1]) if self.finds_length else []
+        for original in self.layers:
+            layer, box = layers[len(found)], boxes[len(found)]
+            see = partial(seeing, causal=self.causal, count=self.count, first=self.first, box=box)
+            pairs = zip(layer.heads, original.heads, strict=True)
+            found.append(replace(layer, heads=tuple(see(own, head, scale=self.scale(head)) for own, head in pairs)))
+        return tuple(found)
+
+    def unembedding(self, model: Lowered, box: Box) -> Affine:
+        """Logits of all labels; those of labels that the model never emits are below any other."""
+        own = _affine(self.transformer.unembedding)
+        own = Affine(np.pad(own.weight, ((0, 0), (0, model.width - own.weight.shape[1]))), own.bias)
+        weight, bias = np.zeros((len(model.labels), model.width)), np.zeros(len(model.labels))
+        bias[:] = math.floor(float(image(own, box)[0].min())) - 1
+        weight[list(model.outputs)], bias[list(model.outputs)] = own.weight, own.bias
+        return Affine(weight, bias)
+
+
+def _unrolled(transformer: Transformer, lengths: Lengths) -> tuple[tuple[Layer, ...], tuple[int, ...]]:
+    """The layers with loops unrolled, and for each the index of the same layer in the first iteration."""
+    layers: tuple[Layer, ...] = ()
+    rounds: tuple[int, ...] = ()
+    for block in transformer.blocks:
+        counts = {block.count(n) for n, _ in lengths.pairs}
+        if len(counts) > 1:
+            raise ConstructionError(
+                f"{transformer.name!r} has a loop with {block.repeats} iterations, which depends on the input"
+            )
+        (count,) = counts
+        depth = len(layers) + count * len(block.layers)
+        if depth > MOST_LAYERS:
+            message = f"{transformer.name!r} unrolls to {depth:,} layers; the maximum is {MOST_LAYERS}"
+            raise ConstructionError(message)
+        rounds += tuple(range(len(layers), len(layers) + len(block.layers))) * count
+        layers += block.layers * count
+    return layers, rounds
+
+
+def _units(forward: FeedForward, length: int) -> Iterator[Unit]:
+    """The ReLU units; a Heaviside unit becomes ReLU(s x + 1) - ReLU(s x), which is exact for x ≥ 0 and x ≤ -1/s."""
+    first, columns = _affine(forward.first), _dense(forward.second.weight).T
+    sharp = _power_of_two(4 * (length + 1))
+    for u, (name, activation) in enumerate(zip(forward.units, forward.activations, strict=True)):
+        weight, bias, column = first.weight[u], float(first.bias[u]), columns[u]
+        if activation == "step":
+            yield Unit(weight * sharp, bias * sharp + 1, column, f"{name}: from 0")
+            yield Unit(weight * sharp, bias * sharp, -column, f"{name}: from 1")
+        else:
+            yield Unit(weight, bias, column, name)
+
+
+def _power_of_two(number: float) -> float:
+    """The smallest power of two that is at least a number."""
+    return float(2.0 ** math.ceil(math.log2(number)))
+
+
+def _dense(matrix: Matrix) -> Array:
+    dense = np.zeros(matrix.shape)
+    for row, column, value in matrix.entries():
+        dense[row, column] = float(value)
+    return dense
+
+
+def _affine(affine: AffineMap) -> Affine:
+    return Affine(_dense(affine.weight), np.array([float(number) for number in affine.bias]))
+
+
+def _fresh(text: str, taken: Sequence[str]) -> str:
+    while text in taken:
+        text = f"<{text}>"
+    return text
+
+
+def _spelled(vocabulary: Sequence[str]) -> tuple[str, ...]:
+    """The tokens as text without white space: a space becomes ␣, and duplicates are put in quotes."""
+    taken: dict[str, None] = {}
+    for token in vocabulary:
+        text = "".join("␣" if character.isspace() else character for character in token) or "ε"
+        while text in taken:
+            text = f"'{text}'"
+        taken[text] = None
+    return tuple(taken)

@@ -1,0 +1,99 @@
+"""Recording hook: keeps the activations of a pass of the dense engine at some positions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from fractions import Fraction
+
+from softmachine.engines.dense.attention import Search
+from softmachine.engines.dense.engine import DenseEngine
+from softmachine.engines.dense.hooks import Watcher, Where
+from softmachine.engines.numerics import Tensor
+from softmachine.engines.numerics.python_objects import Objects
+from softmachine.inspection.activations import Stream
+from softmachine.inspection.head_activation import Asked, HeadSight
+from softmachine.inspection.hook_point import ATTENTION, EMBEDDING, FEED_FORWARD, Stage, Stages, searches_of
+from softmachine.inspection.numbers import numbers
+from softmachine.transformer.head_view import Enclosure, Number
+from softmachine.transformer.weights import Head, Matrix
+
+
+class Notebook(Watcher):
+    """Hook that records residual streams and head activations at some positions of a context.
+
+    Args:
+        engine: The engine that runs the model.
+        tokens: The tokens of the context.
+        wanted: The positions.
+    """
+
+    def __init__(self, engine: DenseEngine, tokens: Sequence[str], wanted: Iterable[int]) -> None:
+        self.engine, self.tokens = engine, tokens
+        assert isinstance(engine.arithmetic, Objects)
+        self.arithmetic: Objects = engine.arithmetic
+        self.streams: dict[int, list[Stream]] = {position: [] for position in wanted}
+        self.heads: dict[int, list[HeadSight]] = {position: [] for position in self.streams}
+        self._found: list[tuple[int, Search]] = []
+        self._stages = Stages(engine.transformer)
+
+    def embedded(self, stream: Tensor, positions: range) -> None:
+        """Record the embedding."""
+        self._keep(Stage(0, EMBEDDING), stream, positions)
+
+    def searched(self, group: int, search: Search) -> None:
+        """Collect the searches until all groups of the layer are complete."""
+        self._found.append((group, search))
+
+    def attended(self, where: Where, stream: Tensor, positions: range) -> None:
+        """Record the activation of each head, and the stream after them."""
+        stage = self._stages.of(where, ATTENTION)
+        for index, head, member, searches in searches_of(self.engine, where, self._found):
+            for search in searches:
+                for position in self._wanted(search.positions):
+                    head_query = Asked(self.arithmetic, search, member, position - search.positions.start)
+                    self.heads[position].append(self._sight(stage, index, head, position, head_query))
+        self._found.clear()
+        self._keep(stage, stream, positions)
+
+    def fed_forward(self, where: Where, stream: Tensor, positions: range) -> None:
+        """Record the stream after a feed-forward sublayer."""
+        self._keep(self._stages.of(where, FEED_FORWARD), stream, positions)
+
+    def _sight(self, stage: Stage, index: int, head: Head, position: int, head_query: Asked) -> HeadSight:
+        retrieved = numbers(head_query.search.found[head_query.member].value[0, head_query.row])
+        return HeadSight(
+            head=head,
+            stage=stage,
+            index=index,
+            position=position,
+            tokens=self.tokens,
+            coordinates=self.engine.transformer.coordinates,
+            before=self.streams[position][-1].values,
+            retrieved=retrieved,
+            added=self._named(head.output, retrieved),
+            head_query=head_query,
+        )
+
+    def _wanted(self, positions: range) -> list[int]:
+        return [position for position in self.streams if position in positions]
+
+    def _keep(self, stage: Stage, stream: Tensor, positions: range) -> None:
+        names = self.engine.transformer.coordinates
+        for position in self._wanted(positions):
+            self.streams[position].append(Stream(stage, names, numbers(stream.value[0, position - positions.start])))
+
+    def _named(self, output: Matrix, retrieved: Sequence[Number]) -> dict[str, Number]:
+        """The contribution of a retrieved vector to each coordinate that the head writes."""
+        names = self.engine.transformer.coordinates
+        return {
+            names[c]: total([(weight, retrieved[k]) for k, weight in row]) for c, row in enumerate(output.rows) if row
+        }
+
+
+def total(terms: Iterable[tuple[Fraction, Number]]) -> Number:
+    """A linear combination, with interval arithmetic."""
+    low = high = Fraction(0)
+    for weight, value in terms:
+        ends = (value.lower, value.upper) if isinstance(value, Enclosure) else (value, value)
+        low, high = low + min(weight * end for end in ends), high + max(weight * end for end in ends)
+    return low if low == high else Enclosure(low, high)

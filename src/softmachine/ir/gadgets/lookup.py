@@ -1,0 +1,230 @@
+"""Attention gadgets: mean, lookup by index, latest match, previous position, existence.
+
+Every gadget documents its score gap: the difference between the best and the next best score, which a softmax or a
+float format has to resolve.
+
+Finite lookup tables in one feed-forward layer: one unit per row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+from softmachine.ir.gadgets.boolean import all_of
+from softmachine.ir.primitives import Fall, attend, named, position, relu
+from softmachine.ir.ranges import BIT, SHARES
+from softmachine.ir.signal import Affine, Signal, constant, stack
+from softmachine.support.errors import ConstructionError
+from softmachine.transformer.attention import Mask
+from softmachine.transformer.features import HALF_INVERSE, I_SQUARED, INVERSE, Feature, I
+
+
+@dataclass(frozen=True)
+class Squared:
+    """A number and its square: the score -(k - q)² needs both at query and key, because no layer can multiply."""
+
+    value: Signal
+    square: Signal
+
+
+def here() -> Squared:
+    """The position i and i²."""
+    return Squared(position(I), position(I_SQUARED))
+
+
+def mean(name: str, value: Signal, mask: Mask = Mask.CAUSAL) -> Signal:
+    """The mean over the visible positions, by uniform attention; for integers and a causal mask, integers over i+1."""
+    return attend(name, value=value, mask=mask)
+
+
+def lookup(name: str, index: Signal, read: Signal, *, per: Feature | None = None, mask: Mask = Mask.CAUSAL) -> Signal:
+    """The value of ``read`` at position x; if x is out of range, at the nearest visible position.
+
+    The score (2 x j - j²) · s has its maximum at j = x. The factor s is 1, or the feature ``per`` if ``index`` is x·s,
+    for example a mean h/(i+1) with per 1/(i+1) (Barceló et al.; (8.8) of Chiang's lecture notes). Gap: s.
+    """
+    if not all(kind.is_integer or (per == INVERSE and kind.over == SHARES) for kind in index.kinds):
+        what = "integers over i+1" if per == INVERSE else "integers"
+        raise ConstructionError(f"lookup {name!r} takes {what}, but the index is {index.kinds[0]}")
+    scale = position(per) if per else constant(1)
+    place = here()
+    return attend(
+        name,
+        query=stack(2 * index, -scale),
+        key=stack(place.value, place.square),
+        value=read,
+        mask=mask,
+        gap=per or Fraction(1),
+        single=True,
+        fall=Fall.QUADRATIC,
+    )
+
+
+@dataclass(frozen=True)
+class Located:
+    """An integer h recovered from h/(i+1).
+
+    Args:
+        number: The integer h, and h².
+        below: max(0, -h).
+        read: The value read at position max(0, h).
+    """
+
+    number: Squared
+    below: Signal
+    read: Signal
+
+
+def locate(name: str, share: Signal, read: Signal, *, negative: bool, quantity: str = "") -> Located:
+    """Recover the integer h from h/(i+1), for -i ≤ h ≤ i, and the value of ``read`` at position max(0, h).
+
+    Positions are nonnegative, so a second lookup, of -h, handles negative numbers: at most one of the two results is
+    nonzero, h is their difference, and h² the sum of their squares. Gap: 1/(i+1).
+
+    Args:
+        name: The name of h in the residual stream.
+        share: h/(i+1).
+        read: The signal to read at position max(0, h).
+        negative: Whether h may be negative; if not, the second head is omitted.
+        quantity: The quantity in the names "recover …" of the heads; by default the name.
+    """
+    place, quantity = here(), quantity or name
+    above = lookup(f"recover {quantity}", share, stack(place.value, place.square, read), per=INVERSE)
+    value, square, found = above[0], above[1], above[2:]
+    if read.labels:
+        found = named(f"read at {name}", found.labelled(read.labels, exclusive=read.exclusive))
+    below = constant(0)
+    if negative:
+        mirrored = lookup(f"recover -{quantity}", -share, stack(place.value, place.square), per=INVERSE)
+        below = named(f"-{name} if negative", mirrored[0])
+        value, square = value - mirrored[0], square + mirrored[1]
+    return Located(Squared(named(name, value), named(f"{name}²", square)), below, found)
+
+
+def latest(
+    name: str,
+    read: Signal,
+    *,
+    where: Signal | None = None,
+    equal: tuple[Squared, Squared] | None = None,
+    mask: Mask = Mask.CAUSAL,
+) -> Signal:
+    """The value of ``read`` at the latest position among the best matches.
+
+    Args:
+        name: The head's name.
+        read: The signal to retrieve. To detect a partial match, retrieve the matched quantities with it.
+        where: A bit at the key that should be 1.
+        equal: An integer with its square at the key, and one at the query, that should be equal.
+        mask: Which earlier positions are visible.
+
+    The score is where - (k - q)² + j / (2(i+1)), expanded to 2kq - k² - q² so that it is small near the match, with the
+    tie-breaking term last: this order keeps float64 exact for 10⁸ steps. Gap: 1/(2(i+1)).
+    """
+    if not mask.causal:
+        raise ConstructionError(f"latest {name!r} needs a causal mask, not {str(mask)!r}")
+    query, key = [], []
+    if where is not None:
+        where.require_bits(f"latest {name!r}")
+        query.append(constant(1))
+        key.append(where)
+    if equal is not None:
+        theirs, ours = equal
+        stack(theirs.value, ours.value).require_integers(f"latest {name!r}")
+        query += [2 * ours.value, constant(-1), -ours.square]
+        key += [theirs.value, theirs.square, constant(1)]
+    if not key:
+        raise ConstructionError(f"latest {name!r} has no match condition: give where, equal, or both")
+    query.append(position(INVERSE) * Fraction(1, 2))
+    key.append(position(I))
+    return attend(
+        name,
+        query=stack(*query),
+        key=stack(*key),
+        value=read,
+        mask=mask,
+        gap=HALF_INVERSE,
+        single=True,
+        fall=Fall.LINEAR,
+    )
+
+
+def exists(name: str, where: Signal, *, match: tuple[Signal, Signal] | None = None, mask: Mask = Mask.CAUSAL) -> Signal:
+    """A bit: whether ``where`` is 1 at some visible position, or at some visible position that matches.
+
+    ``match`` = (query address, key address), vectors of ±1, restricts the search to the positions with that address;
+    there must be one. The head averages ``where`` over the positions with the best score. Gap: 1.
+    """
+    where.require_bits(f"exists {name!r}")
+    ours, theirs = match or (None, None)
+    query = stack(ours, constant(1)) if ours else constant(1)
+    key = stack(theirs, where) if theirs else where
+    return attend(name, query=query, key=key, value=where, mask=mask, gap=1, single=True)
+
+
+def fetch(name: str, address: Signal, keys: Signal, read: Signal, mask: Mask = Mask.CAUSAL) -> Signal:
+    """The value of ``read`` where the ±1 vector ``keys`` equals ``address``. Gap: 2."""
+    return attend(name, query=address, key=keys, value=read, mask=mask, gap=2, single=True)
+
+
+def previous(name: str, read: Signal) -> Signal:
+    """The value of ``read`` at position i - 1; at position 0, its own value. Gap: 1."""
+    return lookup(name, position(I) - 1, read)
+
+
+def first_position(name: str = "first") -> Signal:
+    """A bit: whether this is position 0. One unit: ReLU(1 - i)."""
+    return relu(name, 1 - position(I)).known(BIT)
+
+
+@dataclass(frozen=True)
+class Row:
+    """A row of a table: where all conditions hold, the outputs with these labels are 1.
+
+    Args:
+        name: The name of the unit, for example the rule that the row implements.
+        conditions: Bits that must all be 1.
+        outputs: The labels whose outputs are 1.
+    """
+
+    name: str
+    conditions: tuple[Signal, ...]
+    outputs: tuple[str, ...]
+
+
+def table(name: str, labels: Sequence[str], rows: Sequence[Row]) -> Signal:
+    """One bit per label: 1 where a row with that output applies. Assumes at most one row applies. One unit per row."""
+    _require(f"table {name!r}", [label for row in rows for label in row.outputs], labels)
+    units = [all_of(f"{name}: {row.name}", *row.conditions).forms[0] for row in rows]
+    forms = {label: [unit for unit, row in zip(units, rows, strict=True) if label in row.outputs] for label in labels}
+    sums = tuple(Affine.sum(forms[label]) for label in labels)
+    return named(name, Signal(sums, (BIT,) * len(sums), tuple(labels)))
+
+
+def first_of(name: str, *choices: Signal, labels: Sequence[str], default: str) -> Signal:
+    """One-hot over ``labels``: the sum of the choices, and the default label where all of them are 0.
+
+    Assumes labelled bits, at most one of them 1 in all choices together. No unit: the default is affine.
+    """
+    for choice in choices:
+        choice.require_bits(f"first_of {name!r}")
+        _require(f"first_of {name!r}", choice.labels or ("unlabelled",), labels)
+    _require(f"first_of {name!r}", [default], labels)
+    forms = {
+        label: Affine.sum(choice[label].forms[0] for choice in choices if label in (choice.labels or ()))
+        for label in labels
+        if label != default
+    }
+    forms[default] = Affine.sum([Affine({}, Fraction(1)), *(form * Fraction(-1) for form in forms.values())])
+    ordered = tuple(forms[label] for label in labels)
+    return named(name, Signal(ordered, (BIT,) * len(labels), tuple(labels), exclusive=True))
+
+
+def _require(gadget: str, used: Iterable[str], labels: Sequence[str]) -> None:
+    """Raise a ConstructionError unless all used labels exist."""
+    known = set(labels)
+    for label in used:
+        if label not in known:
+            raise ConstructionError(f"{gadget} has no output {label!r}; it has {', '.join(map(repr, labels))}")

@@ -1,0 +1,236 @@
+"""Parser of counter machines, in ``.cm`` files.
+
+Example::
+
+    input a b                       # counter a starts with the number of a's, and so on
+    order                           # only words of the shape a* b*; others are rejected
+    counters x y                    # work counters, starting at 0
+    start q0
+    accept yes
+    reject no
+    q0: a >= 2 -> q0: a -= 2, x += 1
+    q0: a = 1 and b = 0 -> yes
+    q0: else -> no
+
+A test combines comparisons (= != < <= > >=) of sums such as ``2*x + y - 3`` with and, or, not, true, false and
+parentheses. ``else`` holds if no other test of the state does. Names with characters other than letters, digits and
+underscores are quoted: ``'1' >= 2`` tests the counter of the letter 1. ``machine NAME`` sets the name. A more deeply
+indented line continues the previous one. A comment begins with ``#``; in the header lines, where ``#`` may be a letter,
+only at the start of a line or after two spaces.
+
+AST builder of transitions. Its methods are named after the rules in grammar.lark.
+
+Syntax diagnostics of transitions.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from functools import partial
+from typing import TYPE_CHECKING, NamedTuple
+
+from softmachine.languages.counter.condition import DEEPEST, TOO_DEEP, Condition, CounterComparison
+from softmachine.languages.counter.machine import CounterMachine, Transition
+from softmachine.languages.counter.printer import to_text
+from softmachine.languages.linear import LARGEST_NUMBER, Linear, Relation
+from softmachine.languages.source import check_size, name_of
+from softmachine.languages.temporal.formula import FALSE, TRUE, And, Not, Or
+from softmachine.languages.text.diagnostics import Case, Explainer, Mistake, Problem, place_of, refuse
+from softmachine.languages.text.grammar import SumBuilder, parser
+from softmachine.languages.text.statements import (
+    QUOTED_OR_HASH,
+    WORD,
+    Statement,
+    StatementReader,
+    split_lines,
+    statements,
+    unquote,
+    up_to_comment,
+)
+from softmachine.support.errors import InvalidError, Place
+
+if TYPE_CHECKING:
+    from lark import Token
+
+__all__ = ["parse", "to_text"]
+
+
+class Name(NamedTuple):
+    """A name with its place."""
+
+    name: str
+    place: Place
+
+
+class Builder(SumBuilder[str]):
+    """AST builder of transitions."""
+
+    too_large = (f"numbers are at most {LARGEST_NUMBER:,}", None)
+    not_linear = ("a product of counters is not linear", "multiply a counter by a number only, as in 2*x")
+
+    def start(
+        self, source: Name, test: Condition | Token, _arrow: Token, target: Name, *updates: tuple[str, int]
+    ) -> Transition:
+        """``q: x >= 2 -> r: x -= 2, y += 1``."""
+        chosen = test if isinstance(test, Condition) else None
+        return Transition(source.name, chosen, updates, target.name, source.place)
+
+    def update(self, counter: Name, sign: Token, *number: Token) -> tuple[str, int]:
+        """``x += 1``."""
+        *minus, digits = number
+        return counter.name, self.natural(digits) * (-1 if sign.type == "DECREASE" else 1) * (-1 if minus else 1)
+
+    def name(self, token: Token) -> Name:
+        """The name of a state or counter."""
+        name = unquote(token) if token.type == "QUOTED" else str(token)
+        if name is None:
+            message = r"unknown escape in quotes; write '\\' for a backslash"
+            raise Mistake(message, *place_of(token))
+        return Name(name, Place("", *place_of(token)))
+
+    def or_(self, first: Condition, sign: Token, *others: Condition) -> Condition:
+        """``p or q or …``."""
+        return _at(sign, Or((first, *others[::2])))
+
+    def and_(self, first: Condition, sign: Token, *others: Condition) -> Condition:
+        """``p and q and …``."""
+        return _at(sign, And((first, *others[::2])))
+
+    def not_(self, sign: Token, of: Condition) -> Condition:
+        """``not p``."""
+        return _at(sign, Not(of))
+
+    def constant(self, word: Token) -> Condition:
+        """``true`` and ``false``."""
+        return TRUE if word.type == "TRUE" else FALSE
+
+    def comparison(self, left: Linear[str], relation: Token, right: Linear[str]) -> Condition:
+        """``term <= term``."""
+        try:
+            return CounterComparison(left, Relation.written(relation), right)
+        except InvalidError as error:
+            raise Mistake(error.problems[0], *place_of(relation)) from None
+
+    def counter(self, token: Token) -> Linear[str]:
+        """A counter in a linear expression."""
+        return Linear(((1, self.name(token).name),))
+
+
+def _at(token: Token, condition: Condition) -> Condition:
+    """Check the nesting depth of a condition whose operator is at the token."""
+    if condition.depth > DEEPEST:
+        raise Mistake(TOO_DEEP, *place_of(token))
+    return condition
+
+
+COVERED = "INTEGER LPAR PLUS MINUS"
+
+explain = Explainer(
+    whole="the transition",
+    quote=("unterminated quote", "write a quoted name as 'a b'"),
+    character="unexpected character {}",
+    kinds={"NOT": "a test", "NAME INTEGER LPAR": "a counter or a number", "NAME INTEGER": "a name"},
+    covered={"a test": COVERED, "a counter or a number": COVERED, "a name": COVERED},
+    spelled={
+        "COLON": "':'", "ARROW": "'->'", "COMMA": "','", "LPAR": "'('", "RPAR": "')'", "INTEGER": "a number",
+        "RELATION": "a comparison such as '>='", "AND": "'and'", "OR": "'or'", "INCREASE": "'+='", "DECREASE": "'-='",
+        "PLUS": "'+'", "MINUS": "'-'", "TIMES": "'*'", "$END": "the end of the line",
+    },
+    otherwise="write a transition as in q0: x >= 2 -> q1: x -= 2, y += 1",
+    cases=(
+        Case("RELATION", "AND", "a comparison has two sides; join comparisons with 'and'"),
+        Case("RELATION", "INCREASE", "change a counter with += or -=, by a number"),
+        Case("NAME QUOTED", "TIMES PLUS", "write a product with *, as in 2*x"),
+    ),
+    ending="$END ARROW",
+)  # fmt: skip
+
+
+MANY = frozenset({"input", "counters", "accept", "reject"})
+HEADERS: Mapping[str, str] = {
+    "machine": "the name of the machine, one word or quoted",
+    "input": "the letters of inputs, as in: input a b",
+    "order": "nothing: the letters of an input must be in the order of the line 'input'",
+    "counters": "the names of the work counters, as in: counters x y",
+    "start": "one name: the initial state",
+    "accept": "the accepting states",
+    "reject": "the rejecting states",
+}
+"""Keywords of the header lines, with descriptions of their arguments."""
+KEYWORD = re.compile(rf"\s*({'|'.join(HEADERS)})(?=\s+[^\s:]|\s*$|\s+#)")
+
+
+def parse(text: str, *, source: str = "<string>", name: str | None = None) -> CounterMachine:
+    """Parse a machine; all errors are reported at once."""
+    check_size(text, source, "a machine may have")
+    lines = split_lines(text)
+    reader = _Reader(source)
+    for statement in statements(lines, keyword=_keyword, without_comment=_without_comment):
+        reader.read(statement)
+    reader.finish()
+    refuse(reader.problems, lines)
+    headers = reader.headers
+    return CounterMachine(
+        name=name or next(iter(headers.get("machine", ())), None) or name_of(source) or "machine",
+        alphabet=headers["input"],
+        work_counters=headers.get("counters", ()),
+        order="order" in headers,
+        start=headers["start"][0],
+        accept=headers.get("accept", ()),
+        reject=headers.get("reject", ()),
+        transitions=tuple(reader.transitions),
+        place=Place(source),
+    )
+
+
+def _keyword(line: str) -> str:
+    found = KEYWORD.match(line)
+    return found[1] if found else ""
+
+
+def _without_comment(line: str, keyword: str) -> str:
+    return up_to_comment(line, WORD if keyword else QUOTED_OR_HASH, apart=bool(keyword))
+
+
+class _Reader(StatementReader):
+    """Parser state: the parts of the machine."""
+
+    quoted = "a name"
+
+    def __init__(self, source: str) -> None:
+        super().__init__(source)
+        self.headers: dict[str, tuple[str, ...]] = {}
+        self.transitions: list[Transition] = []
+
+    def read(self, statement: Statement) -> None:
+        """Parse a statement."""
+        first, *words = statement.words()
+        if first.text not in HEADERS or (words and words[0].text.startswith(":")):
+            self._transition(statement)
+        elif self.header(statement):
+            self.headers[first.text] = tuple(self.plain(word) for word in words)
+            arity = 0 if first.text == "order" else 1
+            if first.text not in MANY and len(words) != arity:
+                self.report(f"expected after {first.text!r}: {HEADERS[first.text]}", first.line, first.column)
+
+    def finish(self) -> None:
+        """Report missing headers."""
+        for keyword in ("input", "start"):
+            if keyword not in self.headers:
+                message = f"missing line {keyword!r}; it contains {HEADERS[keyword]}"
+                self.problems.append(Problem(message, Place(self.source)))
+
+    def _transition(self, statement: Statement) -> None:
+        from lark.exceptions import UnexpectedInput
+
+        try:
+            found: Transition = parser("counter", Builder).parse(statement.text)  # type: ignore[assignment]
+        except UnexpectedInput as error:
+            self.unreadable(statement, partial(explain, error, statement.text))
+        except Mistake as error:
+            self.mistake(statement, error)
+        else:
+            place = found.place or Place("", 1, 1)
+            here = Place(self.source, statement.line + (place.line or 1) - 1, place.column)
+            self.transitions.append(Transition(found.source, found.test, found.updates, found.target, here))

@@ -1,0 +1,292 @@
+"""Intermediate representation of RASP: sequence operators and selectors, one operation per definition.
+
+A program is a list of definitions in evaluation order. Each is one operation on earlier definitions, given by name: a
+directed acyclic graph as flat data. All dialects are elaborated to this form, and it prints as ``.rasp``.
+
+A *sequence operator* has a value at every position: a symbol, a Boolean, an integer, a fraction, a tuple of these, or
+None in dialects that have it. A *selector* determines, for every query position, the set of selected key positions.
+
+**Undefined values.** The mean of different categories, a division by 0, an order comparison of unordered values and a
+comparison with None yield `UNDEFINED`, which no dialect can write. Undefinedness propagates: an elementwise operation
+with an undefined operand is undefined; so is a selector at a query whose own value, or any visible key, is undefined;
+so is an aggregate that selects an undefined value. A choice evaluates both branches but depends only on the one taken.
+
+Identifiers of the text form: valid and reserved names, and spelling suggestions for unknown ones.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from difflib import get_close_matches
+from enum import Enum, StrEnum
+from fractions import Fraction
+from typing import Final, TypeAlias, Union
+
+from softmachine.support.errors import Place
+
+
+class Undefined(Enum):
+    """The type of `UNDEFINED`, the result of an operation without a value."""
+
+    UNDEFINED = "undefined"
+
+
+UNDEFINED: Final = Undefined.UNDEFINED
+
+Value: TypeAlias = Union[bool, int, Fraction, str, tuple["Value", ...], None]  # noqa: UP007 - it refers to itself
+"""The value of a sequence operator at a position. Integral fractions are stored as ``int``."""
+
+
+class Operator(StrEnum):
+    """Elementwise operations; the enum value is the ``.rasp`` notation. True counts as 1 in numeric operations."""
+
+    ADD = "+"
+    """Concatenates two symbols."""
+    SUBTRACT = "-"
+    MULTIPLY = "*"
+    DIVIDE = "/"
+    FLOOR_DIVIDE = "//"
+    MODULO = "%"
+    POWER = "^"
+    NEGATE = "neg"
+    ABSOLUTE = "abs"
+    ROUND = "round"
+    """To the nearest integer, ties to even."""
+    TRUNCATE = "int"
+    """Integer part, rounded towards 0."""
+    MINIMUM = "min"
+    MAXIMUM = "max"
+    EQUAL = "=="
+    UNEQUAL = "!="
+    LESS = "<"
+    AT_MOST = "<="
+    GREATER = ">"
+    AT_LEAST = ">="
+    AND = "and"
+    OR = "or"
+    NOT = "not"
+    CHOOSE = "if"
+    """Operands: then, condition, otherwise, in the order of ``then if condition else otherwise``."""
+    INDICATOR = "indicator"
+    """1 where the operand is true, else 0."""
+
+
+ARITY: Final[Mapping[Operator, int]] = {
+    **dict.fromkeys(Operator, 2),
+    **dict.fromkeys(
+        (Operator.NEGATE, Operator.ABSOLUTE, Operator.ROUND, Operator.TRUNCATE, Operator.NOT, Operator.INDICATOR), 1
+    ),
+    Operator.CHOOSE: 3,
+}
+COMPARISONS: Final = (
+    Operator.EQUAL, Operator.UNEQUAL, Operator.LESS, Operator.AT_MOST, Operator.GREATER, Operator.AT_LEAST,
+)  # fmt: skip
+"""Operators by which a selector may compare key and query."""
+
+
+class Reduction(StrEnum):
+    """How an aggregate reduces the selected values; equal values always reduce to that value."""
+
+    MEAN = "mean"
+    LARGEST = "max"
+    SMALLEST = "min"
+
+
+@dataclass(frozen=True)
+class Tokens:
+    """The input: the value of the letter at each position (see `Program.letters`)."""
+
+
+@dataclass(frozen=True)
+class Indices:
+    """The position, counted from 0."""
+
+
+@dataclass(frozen=True)
+class Length:
+    """The number of positions; in a causal program, of positions up to the current one."""
+
+
+@dataclass(frozen=True)
+class Constant:
+    """The same value at every position."""
+
+    value: Value
+
+
+@dataclass(frozen=True)
+class Apply:
+    """An elementwise operation."""
+
+    operator: Operator
+    operands: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Table:
+    """A function on finite domains, as rows of operand values and result.
+
+    The value is undefined where no row matches.
+    """
+
+    operands: tuple[str, ...]
+    rows: tuple[tuple[tuple[Value, ...], Value], ...]
+
+
+@dataclass(frozen=True)
+class Select:
+    """Selects the keys for which the comparison with the query holds: ``key < query`` for `LESS`."""
+
+    key: str
+    query: str
+    comparison: Operator
+
+
+@dataclass(frozen=True)
+class SelectPairs:
+    """Selects by a predicate over finite domains, given as the list of its (key, query) pairs."""
+
+    key: str
+    query: str
+    pairs: tuple[tuple[Value, Value], ...]
+
+
+@dataclass(frozen=True)
+class SelectAll:
+    """Selects every key, or none."""
+
+    selected: bool = True
+
+
+@dataclass(frozen=True)
+class Combine:
+    """Conjunction or disjunction of two or more selectors, or negation of one."""
+
+    operator: Operator
+    selectors: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Aggregate:
+    """Reduces the selected values to one; ``default`` (an earlier sequence operator) where nothing is selected."""
+
+    selector: str
+    values: str
+    default: str
+    reduction: Reduction = Reduction.MEAN
+
+
+@dataclass(frozen=True)
+class Width:
+    """The number of selected keys."""
+
+    selector: str
+
+
+@dataclass(frozen=True)
+class Repeat:
+    """The final value of one variable of a loop that ends at a fixpoint: when no variable changes at any position.
+
+    Args:
+        variables: The variables, each with the name of the earlier sequence operator that is its initial value.
+        body: The definitions computed in each iteration, from earlier definitions and the variables.
+        following: The next value of each variable: the name of a variable, of a body definition, or of an earlier one.
+        result: The variable that the node denotes.
+    """
+
+    variables: tuple[tuple[str, str], ...]
+    body: tuple[Definition, ...]
+    following: tuple[str, ...]
+    result: str
+
+
+SequenceOperator: TypeAlias = Tokens | Indices | Length | Constant | Apply | Table | Aggregate | Width | Repeat
+Selector: TypeAlias = Select | SelectPairs | SelectAll | Combine
+Node: TypeAlias = SequenceOperator | Selector
+
+
+@dataclass(frozen=True)
+class Definition:
+    """``name = node``."""
+
+    name: str
+    node: Node
+    place: Place | None = field(default=None, compare=False, repr=False)
+
+
+def operands(node: Node) -> tuple[str, ...]:
+    """The names that an operation references, in the order of its fields."""
+    match node:
+        case Apply(operands=names) | Table(operands=names) | Combine(selectors=names):
+            return names
+        case Select() | SelectPairs():
+            return (node.key, node.query)
+        case Aggregate():
+            return (node.selector, node.values, node.default)
+        case Width():
+            return (node.selector,)
+        case Repeat():
+            own = {name for name, _ in node.variables} | {step.name for step in node.body}
+            inside = [name for step in node.body for name in operands(step.node)] + list(node.following)
+            return tuple(dict.fromkeys([*(start for _, start in node.variables), *(x for x in inside if x not in own)]))
+        case _:
+            return ()
+
+
+def renamed(node: Node, names: Mapping[str, str]) -> Node:
+    """The same operation with its operands renamed."""
+
+    def new(name: str) -> str:
+        return names.get(name, name)
+
+    match node:
+        case Apply() | Table():
+            return replace(node, operands=tuple(map(new, node.operands)))
+        case Combine():
+            return replace(node, selectors=tuple(map(new, node.selectors)))
+        case Select() | SelectPairs():
+            return replace(node, key=new(node.key), query=new(node.query))
+        case Aggregate():
+            return replace(node, selector=new(node.selector), values=new(node.values), default=new(node.default))
+        case Width():
+            return replace(node, selector=new(node.selector))
+        case Repeat():
+            return replace(
+                node,
+                variables=tuple((name, new(start)) for name, start in node.variables),
+                body=tuple(replace(step, node=renamed(step.node, names)) for step in node.body),
+                following=tuple(map(new, node.following)),
+            )
+        case _:
+            return node
+
+
+KEYWORDS: Final = frozenset(
+    {"def", "return", "for", "in", "if", "else", "and", "or", "not", "True", "False", "None", "undefined"}
+    | {"repeat", "until", "load", "lambda", "set", "example", "draw"}
+)
+"""Keywords of the text form, which cannot be identifiers."""
+PRIMITIVES: Final = frozenset(
+    {"tokens", "indices", "length", "select", "aggregate", "selector_width", "full_s", "no_s", "table", "constant"}
+    | {"max", "min", "round", "int", "abs", "indicator"}
+)
+"""Names of the built-in operations. A program text may rebind them, but the binding's name is not kept."""
+RESERVED: Final = KEYWORDS | PRIMITIVES
+NAME: Final = re.compile(r"[^\W\d]\w*")
+ANONYMOUS: Final = re.compile(r"_\d+(_\d+)?")
+"""Generated names of anonymous definitions; inside a loop they include the number of the loop."""
+MOST_COMPARED: Final = 200
+
+
+def is_name(text: str) -> bool:
+    """Whether a text is a valid name of a definition."""
+    return NAME.fullmatch(text) is not None and text not in RESERVED
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str | None:
+    """A hint if a name is similar to a known one. Skipped if there are too many names to compare."""
+    names = sorted(known)
+    similar = get_close_matches(name, names, n=1) if len(names) < MOST_COMPARED else []
+    return f"did you mean {similar[0]!r}?" if similar else None

@@ -1,0 +1,135 @@
+"""Conversion of tracr programs, matched by class and attribute names without importing tracr."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any, Final
+
+from softmachine.languages.rasp.program import Program
+from softmachine.languages.rasp.python import selectors, sequences
+from softmachine.languages.rasp.python.expression import Expression
+from softmachine.languages.rasp.python.lowering import in_order, program
+from softmachine.support.argument_validation import validated
+from softmachine.support.errors import UsageError
+
+_MISSING: Final = object()
+
+
+@dataclass(frozen=True)
+class Kind:
+    """The conversion of one tracr class.
+
+    Args:
+        make: The corresponding class, or a function that builds it.
+        parts: The attributes that are expressions, in the order of the arguments of ``make``.
+        others: The other attributes, which follow in the arguments.
+    """
+
+    make: Callable[..., Expression]
+    parts: tuple[str, ...] = ()
+    others: tuple[str, ...] = ()
+
+
+KINDS: Final[Mapping[str, Kind]] = {
+    "TokensType": Kind(sequences.TokensType),
+    "IndicesType": Kind(sequences.IndicesType),
+    "LengthType": Kind(sequences.LengthType),
+    "Full": Kind(sequences.Full, others=("fill",)),
+    "Map": Kind(lambda inner, f: sequences.Map(f, inner), ("inner",), ("f",)),
+    "SequenceMap": Kind(lambda fst, snd, f: sequences.SequenceMap(f, fst, snd), ("fst", "snd"), ("f",)),
+    "LinearSequenceMap": Kind(sequences.LinearSequenceMap, ("fst", "snd"), ("fst_fac", "snd_fac")),
+    "ConstantSOp": Kind(sequences.ConstantSOp, others=("value", "check_length")),
+    "Select": Kind(
+        lambda keys, queries, predicate: selectors.Select(keys, queries, _predicate(predicate)),
+        ("keys", "queries"),
+        ("predicate",),
+    ),
+    "ConstantSelector": Kind(selectors.ConstantSelector, others=("value", "check_length")),
+    "SelectorAnd": Kind(selectors.SelectorAnd, ("fst", "snd")),
+    "SelectorOr": Kind(selectors.SelectorOr, ("fst", "snd")),
+    "SelectorNot": Kind(selectors.SelectorNot, ("inner",)),
+    "SelectorWidth": Kind(selectors.SelectorWidth, ("selector",)),
+    "Aggregate": Kind(selectors.Aggregate, ("selector", "sop"), ("default",)),
+}
+OPTIONAL: Final[Mapping[str, object]] = {"default": None, "check_length": True}
+"""Optional attributes with their defaults."""
+
+
+@validated
+def from_tracr(
+    output: object,
+    vocabulary: Iterable[object],
+    *,
+    name: str | None = None,
+    causal: bool = False,
+    example: Iterable[object] = (),
+) -> Program:
+    """Convert a tracr program. tracr is not imported.
+
+    Args:
+        output: The output of the program: a sequence operator of tracr.
+        vocabulary: The input letters: symbols, numbers, Booleans.
+        name: The name of the program; by default the name of the output.
+        causal: Whether selectors see only keys up to the query.
+        example: The suggested input.
+
+    Raises:
+        UsageError: If it contains an object of an unknown class.
+        ConstructionError: If it is cyclic or too large, or has a function that cannot be traced.
+        InvalidError: If an expression is invalid.
+    """
+    return program(converted(output), vocabulary, name=name, causal=causal, example=example)
+
+
+def converted(output: object) -> Expression:
+    """Convert a tracr expression.
+
+    Raises:
+        UsageError: If it contains an object of an unknown class.
+        ConstructionError: If it is cyclic or too large.
+    """
+    done: dict[int, Expression] = {}
+    for item in in_order(output, _parts, lambda item: repr(_name(item) or type(item).__name__)):
+        kind, name = _kind(item), _name(item)
+        others = [_attribute(item, other) for other in kind.others]
+        made = kind.make(*(done[id(part)] for part in _parts(item)), *others)
+        done[id(item)] = made.named(name) if name else made
+    return done[id(output)]
+
+
+def _kind(item: object) -> Kind:
+    for base in type(item).__mro__:
+        if base.__name__ in KINDS:
+            return KINDS[base.__name__]
+    raise UsageError(
+        f"unknown class {type(item).__module__}.{type(item).__qualname__}; a program may contain {', '.join(KINDS)}",
+        hint="pass the sequence operator that is the output of the program",
+    )
+
+
+def _parts(item: object) -> list[object]:
+    return [_attribute(item, part) for part in _kind(item).parts]
+
+
+def _attribute(item: object, name: str) -> Any:
+    found = getattr(item, name, OPTIONAL.get(name, _MISSING))
+    if found is _MISSING:
+        raise UsageError(f"a {type(item).__name__} of the program has no attribute {name!r}")
+    return found
+
+
+def _name(item: object) -> str | None:
+    """The name that the user has given to an object; None if it is the default name of its class."""
+    name = getattr(item, "name", None)
+    default = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", type(item).__name__).lower()
+    return name if isinstance(name, str) and name not in (default, default.removesuffix("_type")) else None
+
+
+def _predicate(predicate: Any) -> Any:
+    """Convert a tracr comparison; functions are returned unchanged."""
+    if isinstance(predicate, Enum) and predicate.name in selectors.Comparison.__members__:
+        return selectors.Comparison[predicate.name]
+    return predicate

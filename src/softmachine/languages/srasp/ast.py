@@ -1,0 +1,291 @@
+"""Abstract syntax of S-RASP expressions, which define the value of a vector at position i.
+
+An expression depends on a position i, and inside an operation on a second position j:
+
+- *reads* of vectors: ``in(i)``, the input symbol; ``pos(i)``, the position, from 1; ``v(i)`` for an
+  earlier vector v; and the same at j;
+- *position-wise* functions of these: constants, Boolean connectives, comparisons, conditionals, sums and differences;
+- *operations*, which read other positions: the prefix sum ``psum j : …`` and leftmost or rightmost attention.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, fields, replace
+from enum import StrEnum
+from typing import Any, Literal, TypeAlias, cast
+
+from softmachine.languages.linear import Relation
+from softmachine.languages.text.statements import quote
+from softmachine.support.errors import Place
+
+Index: TypeAlias = Literal["i", "j"]
+Value: TypeAlias = bool | int | str
+
+
+class Choice(StrEnum):
+    """Which of the matching positions an attention selects."""
+
+    LEFTMOST = "leftmost"
+    RIGHTMOST = "rightmost"
+
+
+class Mask(StrEnum):
+    """Which positions j are visible to an attention at i; the value is the notation."""
+
+    NONE = "j"
+    BEFORE = "j < i"
+    UP_TO = "j <= i"
+    AFTER = "j > i"
+    FROM = "j >= i"
+
+    def positions(self, i: int, length: int) -> range:
+        """The positions j visible at i, from 0, in a word of this length."""
+        start = {Mask.AFTER: i + 1, Mask.FROM: i}.get(self, 0)
+        stop = {Mask.BEFORE: i, Mask.UP_TO: i + 1}.get(self, length)
+        return range(start, stop)
+
+
+@dataclass(frozen=True)
+class Node:
+    """Base class of expressions: the place in the source, which is ignored by comparisons."""
+
+    place: Place | None = field(default=None, compare=False, repr=False, kw_only=True)
+
+    def __str__(self) -> str:
+        return show(cast(Expression, self))
+
+
+@dataclass(frozen=True)
+class Vector(Node):
+    """``v(i)``: a read of an earlier vector, or of the built-in ``in(i)`` and ``pos(i)``."""
+
+    name: str
+    at: Index
+
+
+@dataclass(frozen=True)
+class Symbol(Node):
+    """``'x'``."""
+
+    value: str
+
+
+@dataclass(frozen=True)
+class Integer(Node):
+    """``-3``."""
+
+    value: int
+
+
+@dataclass(frozen=True)
+class Truth(Node):
+    """``true`` or ``false``."""
+
+    value: bool
+
+
+@dataclass(frozen=True)
+class Not(Node):
+    """``not p``."""
+
+    operand: Expression
+
+
+@dataclass(frozen=True)
+class And(Node):
+    """``p and q and …``: two or more parts."""
+
+    parts: tuple[Expression, ...]
+
+
+@dataclass(frozen=True)
+class Or(Node):
+    """``p or q or …``: two or more parts."""
+
+    parts: tuple[Expression, ...]
+
+
+@dataclass(frozen=True)
+class Compare(Node):
+    """``x <= y`` for integers; ``x = y`` and ``x != y`` also for symbols and for Booleans."""
+
+    relation: Relation
+    left: Expression
+    right: Expression
+
+
+@dataclass(frozen=True)
+class Member(Node):
+    """``x in {'a', 'b'}``."""
+
+    operand: Expression
+    symbols: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Conditional(Node):
+    """``x if p else y``."""
+
+    condition: Expression
+    then: Expression
+    otherwise: Expression
+
+
+@dataclass(frozen=True)
+class Add(Node):
+    """``x + y``."""
+
+    left: Expression
+    right: Expression
+
+
+@dataclass(frozen=True)
+class Subtract(Node):
+    """``x - y``; ``-y`` is 0 - y."""
+
+    left: Expression
+    right: Expression
+
+
+@dataclass(frozen=True)
+class PrefixSum(Node):
+    """``psum j : x(j)``: the sum of an integer over all j <= i."""
+
+    term: Expression
+
+
+@dataclass(frozen=True)
+class Attention(Node):
+    """``rightmost j < i where PREDICATE : VALUE else DEFAULT``.
+
+    Selects the rightmost (leftmost) position j that the mask allows and where the predicate holds. The result is the
+    value there, or the default at i if there is no such position.
+    """
+
+    choice: Choice
+    mask: Mask
+    predicate: Expression
+    value: Expression
+    default: Expression
+
+
+Expression: TypeAlias = (
+    Vector | Symbol | Integer | Truth | Not | And | Or | Compare | Member | Conditional
+    | Add | Subtract | PrefixSum | Attention
+)  # fmt: skip
+
+
+def children(expression: Expression) -> tuple[Expression, ...]:
+    """The immediate subexpressions, from left to right."""
+    if isinstance(expression, And | Or):
+        return expression.parts
+    values = (getattr(expression, entry.name) for entry in fields(expression))
+    return cast(tuple[Expression, ...], tuple(value for value in values if isinstance(value, Node)))
+
+
+def rebuild(expression: Expression, change: Callable[[Expression], Expression]) -> Expression:
+    """Rebuild an expression with a function applied to its immediate subexpressions."""
+    if isinstance(expression, And | Or):
+        return replace(expression, parts=tuple(change(part) for part in expression.parts))
+    changed = {
+        entry.name: change(cast(Expression, value))
+        for entry in fields(expression)
+        if isinstance(value := getattr(expression, entry.name), Node)
+    }
+    return cast(Expression, replace(cast(Any, expression), **changed)) if changed else expression
+
+
+def walk(expression: Expression) -> Iterator[Expression]:
+    """The expression and all its subexpressions, in preorder."""
+    left = [expression]
+    while left:
+        current = left.pop()
+        yield current
+        left.extend(reversed(children(current)))
+
+
+def depth(expression: Expression) -> int:
+    """Depth of the expression tree; 1 for a leaf."""
+    deepest = 0
+    left = [(expression, 1)]
+    while left:
+        current, level = left.pop()
+        deepest = max(deepest, level)
+        left.extend((child, level + 1) for child in children(current))
+    return deepest
+
+
+def indices(expression: Expression) -> frozenset[Index]:
+    """The positions that an expression depends on. An operation binds its own j and depends on i alone."""
+    if isinstance(expression, PrefixSum | Attention):
+        return frozenset({"i"})
+    if isinstance(expression, Vector):
+        return frozenset({expression.at})
+    return frozenset[Index]().union(*(indices(child) for child in children(expression)))
+
+
+def at_i(expression: Expression) -> Expression:
+    """The same expression with every read at j replaced by a read at i."""
+    if isinstance(expression, PrefixSum | Attention):
+        return expression
+    if isinstance(expression, Vector):
+        return replace(expression, at="i")
+    return rebuild(expression, at_i)
+
+
+# Precedence levels; an operand that binds more loosely than its context demands is put in parentheses.
+WHOLE, OR, AND, NOT, COMPARISON, SUM, UNIT = range(7)
+
+
+def show(expression: Expression, demanded: int = WHOLE) -> str:
+    """Format an expression, in parentheses if it binds more loosely than demanded."""
+    text, binding = _show(expression)
+    return f"({text})" if binding < demanded else text
+
+
+def _show(expression: Expression) -> tuple[str, int]:
+    match expression:
+        case Vector(name=name, at=at):
+            return f"{name}({at})", UNIT
+        case Symbol(value=symbol):
+            return quote(symbol), UNIT
+        case Integer(value=number):
+            return str(number), UNIT
+        case Truth(value=value):
+            return "true" if value else "false", UNIT
+        case Not(operand=Member() as member):
+            return f"{show(member.operand, SUM)} not in {_set(member.symbols)}", COMPARISON
+        case Not(operand=operand):
+            return f"not {show(operand, NOT)}", NOT
+        case And(parts=parts):
+            return " and ".join(show(part, NOT) for part in parts), AND
+        case Or(parts=parts):
+            return " or ".join(show(part, AND) for part in parts), OR
+        case Compare(relation=relation, left=left, right=right):
+            return f"{show(left, SUM)} {relation} {show(right, SUM)}", COMPARISON
+        case Member(operand=operand, symbols=symbols):
+            return f"{show(operand, SUM)} in {_set(symbols)}", COMPARISON
+        case Add(left=left, right=right):
+            return f"{show(left, SUM)} + {show(right, UNIT)}", SUM
+        # -5 is parsed as a constant, so 0 - 5 must be printed in full.
+        case Subtract(Integer(0), right) if not (isinstance(right, Integer) and right.value > 0):
+            return f"-{show(right, UNIT)}", UNIT
+        case Subtract(left=left, right=right):
+            return f"{show(left, SUM)} - {show(right, UNIT)}", SUM
+        case Conditional(condition=condition, then=then, otherwise=otherwise):
+            return f"{show(then, OR)} if {show(condition, OR)} else {show(otherwise)}", WHOLE
+        case PrefixSum(term=term):
+            return f"psum j : {show(term, OR)}", WHOLE
+        case Attention():
+            return _attention(expression), WHOLE
+
+
+def _attention(attention: Attention) -> str:
+    where = "" if attention.predicate == Truth(True) else f" where {show(attention.predicate, OR)}"
+    value, default = show(attention.value, OR), show(attention.default)
+    return f"{attention.choice} {attention.mask}{where} : {value} else {default}"
+
+
+def _set(symbols: tuple[str, ...]) -> str:
+    return "{" + ", ".join(quote(symbol) for symbol in symbols) + "}"

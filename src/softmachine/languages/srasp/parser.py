@@ -1,0 +1,288 @@
+"""Parser of S-RASP programs, in ``.srasp`` files.
+
+Example::
+
+    alphabet ( ) [ ]
+    open(i)  = in(i) in {'(', '['}                      # a comment
+    depth(i) = psum j : (1 if open(j) else -1)
+    match(i) = rightmost j < i where depth(j) = depth(i) + 1 and open(j) : in(j) else '?'
+    output match
+
+``program NAME`` sets the name. A statement is a line with the more deeply indented lines after it; but a header (a line
+that begins with program, alphabet or output) is not continued by a definition or by ``output``. A comment begins with
+``#``; in the alphabet line, where ``#`` may be a letter, only at the start of a line or after two spaces.
+
+AST builder of S-RASP, without recursion: a text may be nested deeper than the recursion limit of Python.
+
+Syntax diagnostics of S-RASP.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import partial
+from typing import TYPE_CHECKING, Any, cast
+
+from softmachine.languages.linear import Relation
+from softmachine.languages.source import LARGEST_SOURCE, check_size, name_of
+from softmachine.languages.srasp import ast as ex
+from softmachine.languages.srasp.ast import Expression
+from softmachine.languages.srasp.printer import to_text
+from softmachine.languages.srasp.program import Definition, Program
+from softmachine.languages.text.diagnostics import Case, Explainer, Mistake, Problem, Stuck, place_of, refuse
+from softmachine.languages.text.grammar import parser
+from softmachine.languages.text.statements import (
+    QUOTED_OR_HASH,
+    WORD,
+    Statement,
+    StatementReader,
+    split_lines,
+    statements,
+    unquote,
+    up_to_comment,
+)
+from softmachine.support.errors import Place
+
+if TYPE_CHECKING:
+    from lark import Token, Tree
+
+__all__ = ["parse", "to_text"]
+
+
+MOST_DIGITS = 18
+
+
+class Builder:
+    """Converts a parse tree to a definition. The methods are named after the rules in grammar.lark.
+
+    Args:
+        source: Origin of the text.
+        line: First line of the statement, from 1.
+    """
+
+    def __init__(self, source: str, line: int) -> None:
+        self.source = source
+        self.line = line
+        self.problems: list[Problem] = []
+
+    def build(self, tree: Tree[Token]) -> Definition:
+        """Build the definition. Problems of constants are collected."""
+        made: dict[int, Any] = {}
+        for part in tree.iter_subtrees():  # subtrees precede the trees that contain them
+            entries = [made.get(id(child), child) for child in part.children]
+            made[id(part)] = getattr(self, part.data)(*entries)
+        return cast(Definition, made[id(tree)])
+
+    def _place(self, token: Token) -> Place:
+        return Place(self.source, self.line + (token.line or 1) - 1, token.column)
+
+    def start(self, name: Token, body: Expression) -> Definition:
+        """``x(i) = …``."""
+        return Definition(str(name), body, self._place(name))
+
+    def conditional(self, then: Expression, condition: Expression, otherwise: Expression) -> Expression:
+        """``x if p else y``."""
+        return ex.Conditional(condition, then, otherwise, place=then.place)
+
+    def prefix_sum(self, word: Token, *rest: Token | Expression) -> Expression:
+        """``psum j : x``, also ``psum j <= i : x``."""
+        return ex.PrefixSum(cast(Expression, rest[-1]), place=self._place(word))
+
+    def attention(self, choice: Token, *rest: ex.Mask | Expression) -> Expression:
+        """``rightmost j < i where p : x else y``, where the mask and the predicate are optional."""
+        mask = rest[0] if isinstance(rest[0], ex.Mask) else ex.Mask.NONE
+        parts = [part for part in rest if not isinstance(part, ex.Mask)]
+        predicate, value, default = [ex.Truth(True), *parts][-3:]
+        return ex.Attention(ex.Choice(str(choice)), mask, predicate, value, default, place=self._place(choice))
+
+    def mask(self, sign: Token) -> ex.Mask:
+        """``< i``, ``<= i``, ``> i`` or ``>= i``."""
+        return ex.Mask(f"j {Relation.written(sign)} i")
+
+    def or_(self, *parts: Expression) -> Expression:
+        """``p or q or …``."""
+        return ex.Or(parts, place=parts[0].place)
+
+    def and_(self, *parts: Expression) -> Expression:
+        """``p and q and …``."""
+        return ex.And(parts, place=parts[0].place)
+
+    def not_(self, word: Token, operand: Expression) -> Expression:
+        """``not p``."""
+        return ex.Not(operand, place=self._place(word))
+
+    def compare(self, left: Expression, sign: Token, right: Expression) -> Expression:
+        """``x <= y``."""
+        return ex.Compare(Relation.written(sign), left, right, place=left.place)
+
+    def member(self, operand: Expression, symbols: tuple[str, ...]) -> Expression:
+        """``x in {'a', 'b'}``."""
+        return ex.Member(operand, symbols, place=operand.place)
+
+    def not_member(self, operand: Expression, _not: Token, symbols: tuple[str, ...]) -> Expression:
+        """``x not in {'a', 'b'}``."""
+        return ex.Not(self.member(operand, symbols), place=operand.place)
+
+    def set(self, *symbols: Token) -> tuple[str, ...]:
+        """``{'a', 'b'}``."""
+        return tuple(self.symbol(token).value for token in symbols)
+
+    def arithmetic(self, left: Expression, sign: Token, right: Expression) -> Expression:
+        """``x + y`` or ``x - y``."""
+        return (ex.Add if sign.type == "PLUS" else ex.Subtract)(left, right, place=left.place)
+
+    def negative(self, sign: Token, operand: Expression) -> Expression:
+        """``-x``."""
+        place = self._place(sign)
+        if isinstance(operand, ex.Integer) and operand.value > 0:
+            return ex.Integer(-operand.value, place=place)
+        return ex.Subtract(ex.Integer(0, place=place), operand, place=place)
+
+    def vector(self, name: Token, at: Token) -> Expression:
+        """``x(i)``, ``in(i)`` or ``pos(i)``."""
+        return ex.Vector(str(name), cast(ex.Index, str(at)), place=self._place(name))
+
+    def symbol(self, quoted: Token) -> ex.Symbol:
+        """``'a'``."""
+        symbol = unquote(quoted)
+        if symbol is None:
+            message = r"unknown escape in this symbol; write '\\' for a backslash"
+            self.problems.append(Problem(message, self._place(quoted)))
+        return ex.Symbol("?" if symbol is None else symbol, place=self._place(quoted))
+
+    def integer(self, digits: Token) -> Expression:
+        """``3``."""
+        if len(digits) > MOST_DIGITS:
+            self.problems.append(Problem(f"integer with {len(digits):,} digits is too large", self._place(digits)))
+        return ex.Integer(int(digits[:MOST_DIGITS]), place=self._place(digits))
+
+    def truth(self, word: Token) -> Expression:
+        """``true`` or ``false``."""
+        return ex.Truth(word.type == "TRUE", place=self._place(word))
+
+
+READ = re.compile(r"\w\s*\(\s*[ij]\s*$")
+ELSEWHERE = "vectors can be read at i or j only; select the position before i by 'rightmost j < i'"
+
+
+def _word_of_the_language(stuck: Stuck) -> Mistake | None:
+    if stuck.accepts != {"NAME"} or not stuck.token.isalpha():
+        return None
+    message = f"{str(stuck.token)!r} is a keyword; rename the vector"
+    return Mistake(message, *place_of(stuck.token))
+
+
+explain = Explainer(
+    whole="the definition",
+    first=_word_of_the_language,
+    quote=("unterminated quote", "write a symbol as 'a'"),
+    character="unexpected character {}",
+    only={
+        "LPAR": "write a vector with its position, as in depth(i)",
+        "I J": "expected 'i' or 'j'",
+        "NAME": "write a definition as in depth(i) = …",
+    },
+    kinds={"NAME INTEGER QUOTED LPAR": "an expression", "PLUS MINUS": "an operator", "QUOTED": "a symbol such as 'a'"},
+    covered={
+        "an expression": "IN",
+        "an operator": "AND OR IN EQUAL SAME UNEQUAL LESS AT_MOST GREATER AT_LEAST",
+    },
+    spelled={
+        "UNEQUAL": "'!='", "RPAR": "')'", "COMMA": "','", "COLON": "':'", "LESS": "'<'", "AT_MOST": "'<='",
+        "EQUAL": "'='", "SAME": "'=='", "GREATER": "'>'", "AT_LEAST": "'>='", "AND": "'and'", "ELSE": "'else'",
+        "I": "'i'", "IF": "'if'", "IN": "'in'", "J": "'j'", "OR": "'or'", "WHERE": "'where'", "LBRACE": "'{'",
+        "RBRACE": "'}'", "$END": "the end of the definition",
+    },
+    cases=(
+        Case("PLUS MINUS", "RPAR", ELSEWHERE, after=READ),
+        Case(
+            "EQUAL SAME UNEQUAL LESS AT_MOST GREATER AT_LEAST",
+            "AND",
+            "a comparison has two sides; join comparisons with 'and'",
+        ),
+    ),
+    longest=LARGEST_SOURCE,
+    continued=" (a more deeply indented line continues the previous one)",
+)  # fmt: skip
+
+
+HEADERS = ("program", "alphabet", "output")
+HEADER_AS_NAME = re.compile(r"\s*\w+\(\s*i\s*\)\s*=")
+OUTPUT = re.compile(r"[ \t]*output[ \t]")
+DEFINITION = re.compile(r"^[ \t]*[^\W\d]\w*[ \t]*\([ \t]*i[ \t]*\)[ \t]*=", re.MULTILINE)
+
+
+def parse(text: str, *, source: str = "<string>", name: str | None = None) -> Program:
+    """Parse a program; all errors are reported at once."""
+    check_size(text, source, "a program may have")
+    lines = split_lines(text)
+    reader = _Reader(source)
+    found = statements(lines, keyword=_keyword, without_comment=_without_comment, separate=_follows_header)
+    for statement in found:
+        reader.read(statement)
+    refuse(reader.problems, lines)
+    return Program(
+        name=name or reader.name or name_of(source) or "program",
+        alphabet=tuple(reader.alphabet),
+        definitions=tuple(reader.definitions),
+        output=reader.output,
+        place=Place(source),
+        output_place=reader.output_place,
+        lines=lines,
+    )
+
+
+def _keyword(line: str) -> str:
+    return Statement(line, 1).keyword
+
+
+def _follows_header(line: str, keyword: str) -> bool:
+    return keyword in HEADERS and bool(DEFINITION.match(line) or OUTPUT.match(line))
+
+
+def _without_comment(line: str, keyword: str) -> str:
+    of_alphabet = keyword == "alphabet"
+    return up_to_comment(line, WORD if of_alphabet else QUOTED_OR_HASH, apart=of_alphabet)
+
+
+class _Reader(StatementReader):
+    """Parser state: the parts of the program."""
+
+    def __init__(self, source: str) -> None:
+        super().__init__(source)
+        self.name: str | None = None
+        self.alphabet: list[str] = []
+        self.definitions: list[Definition] = []
+        self.output = ""
+        self.output_place: Place | None = None
+
+    def read(self, statement: Statement) -> None:
+        keyword = statement.keyword
+        if keyword not in HEADERS or HEADER_AS_NAME.match(statement.text):
+            self._definition(statement)
+            return
+        found = self.header(statement)
+        if not found:
+            return
+        first, *words = found
+        if keyword == "alphabet":
+            self.alphabet = [self.plain(word) for word in words]
+        elif len(words) != 1:
+            what = "the output vector" if keyword == "output" else "the name of the program"
+            self.report(f"expected one name after {keyword!r}: {what}", first.line, first.column)
+        elif keyword == "program":
+            self.name = self.plain(words[0])
+        else:
+            self.output, self.output_place = words[0].text, Place(self.source, words[0].line, words[0].column)
+
+    def _definition(self, statement: Statement) -> None:
+        from lark.exceptions import UnexpectedInput
+
+        try:
+            tree = parser("srasp").parse(statement.text)
+        except UnexpectedInput as error:
+            self.unreadable(statement, partial(explain, error, statement.text))
+            return
+        builder = Builder(self.source, statement.line)
+        self.definitions.append(builder.build(tree))
+        self.problems += builder.problems

@@ -1,0 +1,194 @@
+"""Lexical structure of line-oriented sources: lines, statements, words and quoted symbols.
+
+Base class of parsers of line-oriented sources. They continue after an error, so that all errors are reported.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import ClassVar
+
+from softmachine.languages.text.diagnostics import MOST_REPORTED, Mistake, Problem
+from softmachine.support.errors import Place
+
+QUOTED = r"""'(?:[^'\\\n]|\\.)*'|"(?:[^"\\\n]|\\.)*\""""
+WORD = re.compile(rf"(?:{QUOTED})(?=\s|$)|\S+")
+QUOTED_OR_HASH = re.compile(rf"{QUOTED}|#")
+_FIRST_WORD = re.compile(r"\s*(\w+)")
+_ESCAPE = re.compile(
+    r"\\(?:x([0-9a-fA-F]{2})|u([0-9a-fA-F]{4})|U(000[0-9a-fA-F]{5}|0010[0-9a-fA-F]{4})|(.))", re.DOTALL
+)
+ESCAPED = {"n": "\n", "r": "\r", "t": "\t", "\\": "\\", "'": "'", '"': '"'}
+TAB = 8
+
+
+@dataclass(frozen=True)
+class Word:
+    """A word of a statement with its line and column, from 1."""
+
+    text: str
+    line: int
+    column: int
+
+
+@dataclass(frozen=True)
+class Statement:
+    """A statement: its text without comments (columns are preserved), and its first line, from 1."""
+
+    text: str
+    line: int
+
+    @property
+    def keyword(self) -> str:
+        """The first word."""
+        found = _FIRST_WORD.match(self.text)
+        return found[1] if found else ""
+
+    def words(self) -> list[Word]:
+        """The words of the statement, separated by whitespace; a quoted symbol is one word."""
+        return [
+            Word(found[0], self.line + offset, found.start() + 1)
+            for offset, line in enumerate(self.text.split("\n"))
+            for found in WORD.finditer(line)
+        ]
+
+
+def statements(
+    lines: list[str],
+    *,
+    keyword: Callable[[str], str],
+    without_comment: Callable[[str, str], str],
+    separate: Callable[[str, str], bool] = lambda _line, _keyword: False,
+) -> Iterator[Statement]:
+    """Split a text into statements: a line and the more deeply indented lines after it, without comments.
+
+    Args:
+        lines: The lines of the text.
+        keyword: The keyword of the statement that a line would begin, passed to the other two functions.
+        without_comment: Removes the comment from a line of a statement with this keyword.
+        separate: Whether a line begins a statement regardless of its indentation, after a statement with this keyword.
+    """
+    collected: list[str] = []
+    first = outer = 0
+    current = ""
+    for number, line in enumerate(lines, start=1):
+        begins = not collected or indentation(line) <= outer or separate(line, current)
+        own = keyword(line) if begins else current
+        bare = without_comment(line, own)
+        if not bare.strip():
+            if collected:
+                collected.append("")
+            continue
+        if begins:
+            if collected:
+                yield Statement("\n".join(collected), first)
+            collected, first, outer, current = [], number, indentation(line), own
+        collected.append(bare)
+    if collected:
+        yield Statement("\n".join(collected), first)
+
+
+def up_to_comment(line: str, words: re.Pattern[str], *, apart: bool) -> str:
+    """Remove the comment from a line; it begins at the first word that begins with ``#``.
+
+    Args:
+        line: The line.
+        words: Pattern of a word; a ``#`` inside quotes does not begin a comment.
+        apart: Whether a comment must be at the start of the line or after two spaces or a tab.
+    """
+    beginning = len(line) - len(line.lstrip())
+    for found in words.finditer(line):
+        start = found.start()
+        if found[0].startswith("#") and (not apart or start == beginning or line.endswith(("  ", "\t"), 0, start)):
+            return line[:start].rstrip()
+    return line.rstrip()
+
+
+def split_lines(text: str) -> list[str]:
+    """Split a text into lines, with any line ending; removes a byte order mark."""
+    return text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n").split("\n")
+
+
+def quote(symbol: str, mark: str = "'") -> str:
+    """Quote a symbol; unprintable characters are escaped."""
+    shown = (c if c.isprintable() else repr(c)[1:-1] for c in symbol.replace("\\", r"\\").replace(mark, f"\\{mark}"))
+    return f"{mark}{''.join(shown)}{mark}"
+
+
+def unquote(quoted: str) -> str | None:
+    r"""The symbol inside quotes, or None if the quotes do not match or an escape is unknown.
+
+    The escapes are ``\\``, ``\'``, ``\"``, ``\n``, ``\r``, ``\t``, ``\x41``, ``\u0041`` and ``\U00000041``.
+    """
+    if not re.fullmatch(QUOTED, quoted):
+        return None
+    inner = quoted[1:-1]
+    unknown = [found[0] for found in _ESCAPE.finditer(inner) if found[4] and found[4] not in ESCAPED]
+    return None if unknown else _ESCAPE.sub(_unescape, inner)
+
+
+def _unescape(found: re.Match[str]) -> str:
+    code = found[1] or found[2] or found[3]
+    return chr(int(code, 16)) if code else ESCAPED[found[4]]
+
+
+def indentation(line: str) -> int:
+    """The indentation of a line, in columns."""
+    expanded = line.expandtabs(TAB)
+    return len(expanded) - len(expanded.lstrip())
+
+
+class StatementReader:
+    """Parses statement by statement and collects the errors.
+
+    Args:
+        source: Origin of the text.
+    """
+
+    quoted: ClassVar[str] = "a symbol"
+    """Description of a quoted word, for messages."""
+    quoted_may_be_empty: ClassVar[bool] = True
+
+    def __init__(self, source: str) -> None:
+        self.source = source
+        self.problems: list[Problem] = []
+        self._keywords: set[str] = set()
+
+    def header(self, statement: Statement) -> list[Word]:
+        """The words of a header; empty, with an error, if no space follows the keyword or the header is repeated."""
+        words, keyword = statement.words(), statement.keyword
+        first = words[0]
+        known = keyword in self._keywords
+        self._keywords.add(keyword)
+        if first.text != keyword:
+            self.report(f"expected a space after {keyword!r}", first.line, first.column + len(keyword))
+            return []
+        if known:
+            self.report(f"duplicate line {keyword!r}", first.line, first.column)
+            return []
+        return words
+
+    def plain(self, word: Word) -> str:
+        """A word without its quotes, if it has any."""
+        if word.text[0] not in "'\"":
+            return word.text
+        inner = unquote(word.text)
+        if inner is None or not (inner or self.quoted_may_be_empty):
+            advice = r"write '\'' for a quote and '\\' for a backslash"
+            self.report(f"invalid quotes: expected {self.quoted}; {advice}", word.line, word.column)
+        return inner or ""
+
+    def report(self, message: str, line: int, column: int) -> None:
+        """Report an error at a line and column."""
+        self.problems.append(Problem(message, Place(self.source, line, column)))
+
+    def mistake(self, statement: Statement, found: Mistake) -> None:
+        """Report a syntax error, whose line is relative to the statement."""
+        self.report(found.sentence, statement.line + found.line - 1, found.column)
+
+    def unreadable(self, statement: Statement, explain: Callable[[], Mistake]) -> None:
+        """Report a parser error. Errors beyond the reported number get no diagnostic, which is slow to compute."""
+        shown = len(self.problems) < MOST_REPORTED
+        self.mistake(statement, explain() if shown else Mistake("", 1, 1))

@@ -1,0 +1,187 @@
+"""Text tables of training runs: one row per setting, with mean and range over seeds, and notes.
+
+Plots of training runs: exact traces against word length, and probe R² by layer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import cycle
+from pathlib import Path
+from statistics import fmean
+from typing import Any
+
+from softmachine.studies.learn.config import Setting, differences
+from softmachine.studies.learn.probes import Probed
+from softmachine.studies.learn.runs import Record
+from softmachine.support.figures import MARKERS, picture
+
+COLUMNS = {"all": "exact", "long": "exact_long", "verdict": "verdict"}
+"""Columns of each bin: heading and metric."""
+
+
+def settings_of(records: Sequence[Record]) -> list[Setting]:
+    """Return the settings of runs."""
+    return [Setting.from_json(each["setting"]) for each in records]
+
+
+def grouped(records: Sequence[Record]) -> list[list[Record]]:
+    """Group runs that differ only in the seed."""
+    groups: dict[Setting, list[Record]] = {}
+    for setting, record in zip(settings_of(records), records, strict=True):
+        groups.setdefault(replace(setting, seed=0), []).append(record)
+    return list(groups.values())
+
+
+def named(records: Sequence[Record]) -> list[tuple[str, list[Record]]]:
+    """Group runs, and name each group by the fields that differ between groups."""
+    groups = grouped(records)
+    firsts = [Setting.from_json(group[0]["setting"]) for group in groups]
+    odd = differences(firsts) or ["positions"]
+    return [(" ".join(_value(first, name) for name in odd), group) for first, group in zip(firsts, groups, strict=True)]
+
+
+def _value(setting: Setting, name: str) -> str:
+    for part in (setting.task, setting.shape, setting.schedule):
+        if hasattr(part, name):
+            value = getattr(part, name)
+            plain = name in ("positions", "precision", "name", "theorem")
+            return str(value) if plain else f"{name.replace('_', ' ')} {value}"
+    raise AssertionError(name)
+
+
+def share(values: Sequence[float | None]) -> str:
+    """Format shares as a percentage: the mean over seeds, and the range if they differ."""
+    known = [value for value in values if value is not None]
+    if not known:
+        return "–"
+    shown = [f"{100 * value:.0f}" for value in (fmean(known), min(known), max(known))]
+    return shown[0] if shown[1] == shown[2] else f"{shown[0]} ({shown[1]}–{shown[2]})"
+
+
+def measured(group: Sequence[Record], bin_: str, name: str) -> str:
+    """Format a metric of a bin, over the seeds of a group."""
+    return share([each["measures"][bin_][name] for each in group])
+
+
+def table(records: Sequence[Record]) -> str:
+    """Format a table of exact traces, among all words and among long traces, and of verdicts, for every bin."""
+    bins = settings_of(records)[0].task.bins
+    head = ["", *(f"{bin_} {column}" for bin_ in bins for column in COLUMNS)]
+    rows = [
+        [name, *(measured(group, bin_, key) for bin_ in bins for key in COLUMNS.values())]
+        for name, group in named(records)
+    ]
+    return aligned([head, *rows])
+
+
+def aligned(rows: Sequence[Sequence[str]]) -> str:
+    """Align rows of cells, the first column left and the others right, with a rule below the heading."""
+    widths = [max(len(row[k]) for row in rows) for k in range(len(rows[0]))]
+    sides = [str.ljust, *[str.rjust] * (len(widths) - 1)]
+    lines = ["  ".join(side(cell, width) for side, cell, width in zip(sides, row, widths, strict=True)) for row in rows]
+    lines.insert(1, "  ".join("─" * width for width in widths))
+    return "\n".join(line.rstrip() for line in lines)
+
+
+def notes(records: Sequence[Record]) -> list[str]:
+    """Return the notes of a table: bins and counts, baselines, and how training ended."""
+    first = records[0]
+    task, lines = settings_of(records)[0].task, []
+    for bin_, lengths in task.bins.items():
+        found: dict[str, Any] = first["measures"][bin_]
+        baselines = share([found["same_trace"]]), share([found["same_verdict"]])
+        lines.append(
+            f"{bin_}: length {lengths[0]} to {lengths[-1]}, {found['words']} words, {found['accepted']} of them "
+            f"accepted, {found['long_words']} with traces of over 10 tokens; baseline (most frequent "
+            f"answer): {baselines[0]} % of traces and {baselines[1]} % of verdicts"
+        )
+    data = first["data"]["train"]
+    seeds = sorted({each["setting"]["seed"] for each in records})
+    lines.append(f"trained on {data['words']} words, {data['accepted']} of them accepted; data seed {task.seed}")
+    lines.append(f"seeds {', '.join(map(str, seeds))}: mean, and range in parentheses; shares of words in %")
+    lines += [f"{name}: {ends(group)}" for name, group in named(records)]
+    return lines
+
+
+def ends(group: Sequence[Record]) -> str:
+    """Format how training of a group ended, and how long it took."""
+    reasons = {"steps": "all steps done", "converged": "validation exact", "time": "time limit reached"}
+    parts = [each["training"] for each in group]
+    why = ", ".join(sorted({reasons[part["ended"]] for part in parts}))
+    steps, seconds = (_range([round(part[name]) for part in parts]) for name in ("step", "cpu"))
+    right = share([part["losses"][-1][2] for part in parts])
+    return f"{steps} steps, {seconds} s of processor time, {why}; {right} % of the validation split exact"
+
+
+def _range(numbers: Sequence[int]) -> str:
+    low, high = min(numbers), max(numbers)
+    return f"{low:,}" if low == high else f"{low:,}–{high:,}"
+
+
+WINDOW = 12
+"""Number of windows that the lengths are divided into."""
+
+
+def curve(group: Sequence[Record]) -> tuple[list[float], list[float]]:
+    """Return lengths, and the share of exact traces of words of about that length, over all seeds."""
+    counts: dict[int, list[int]] = {}
+    for record in group:
+        for measures in record["measures"].values():
+            for length, (words, right) in measures["by_length"].items():
+                pair = counts.setdefault(int(length), [0, 0])
+                pair[0] += words
+                pair[1] += right
+    width = max(1, -(-max(counts) // WINDOW))
+    windows: dict[int, list[int]] = {}
+    for length, (words, right) in counts.items():
+        pair = windows.setdefault((length - 1) // width, [0, 0])
+        pair[0] += words
+        pair[1] += right
+    at = sorted(windows)
+    return [width * (k + 0.5) + 0.5 for k in at], [100 * windows[k][1] / windows[k][0] for k in at]
+
+
+def draw_runs(records: Sequence[Record], compiled: dict[str, float] | None, file: Path) -> None:
+    """Plot exact traces against word length, with a mark at the training length.
+
+    Args:
+        records: The runs.
+        compiled: For each bin the share of exact traces of the compiled model, if measured.
+        file: The file to write.
+    """
+    groups, task = named(records), settings_of(records)[0].task
+    with picture(file, 7.0, 4.2) as figure:
+        axes = figure.subplots()
+        for (name, group), marker in zip(groups, cycle(MARKERS), strict=False):
+            axes.plot(*curve(group), label=name, marker=marker)
+        axes.axvline(task.train + 0.5, color="black", linestyle=":", label="training ends")
+        if compiled is not None:
+            ends = [0, *(lengths[-1] for lengths in task.bins.values())]
+            steps = [100 * value for value in compiled.values()]
+            axes.stairs(steps, ends, baseline=None, color="black", linestyle="--", label="compiled model")
+        axes.set(
+            xlabel="length of the word",
+            ylabel="whole trace exact, %",
+            ylim=(-3, 103),
+            title=f"{task.name}: trained on words up to {task.train}",
+        )
+        axes.legend(fontsize="small")
+
+
+def draw_probes(found: Sequence[Probed], name: str, file: Path) -> None:
+    """Plot the R² of probes for each variable of the compiled model on each layer of a trained one."""
+    with picture(file, 7.0, max(2.5, 0.3 * len(found) + 1.4)) as figure:
+        axes = figure.subplots()
+        grid = [[max(0.0, value) for value in each.trained] for each in found]
+        image = axes.imshow(grid, aspect="auto", vmin=0, vmax=1, cmap="viridis")
+        labels = ["embedding", *(f"layer {k}" for k in range(1, len(grid[0])))]
+        axes.set_xticks(range(len(labels)), labels, fontsize="small")
+        axes.set_yticks(range(len(found)), [each.name[:48] for each in found], fontsize="x-small")
+        for row, each in enumerate(found):
+            for column, value in enumerate(each.trained):
+                dark = max(0.0, value) < 0.6
+                axes.text(column, row, f"{value:.2f}", ha="center", va="center", fontsize=6, color="w" if dark else "k")
+        figure.colorbar(image, label="R² of a linear map")
+        axes.set_title(f"{name}: variables of the compiled model in the trained one", fontsize="medium")

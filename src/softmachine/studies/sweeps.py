@@ -1,0 +1,281 @@
+"""Check of a model on many words, in this process or on workers, with the same report.
+
+Sweeps in this process or on workers, part by part. Workers receive text and numbers, never weights.
+
+Recipe of a model: what workers receive in place of its weights, with the digest of the result.
+
+Theorem, source text, attention and lengths determine a compiled model. A worker compiles it again and compares the
+digest of the weights. Digests differ if the worker has another version of softmachine, or if the weights were not
+compiled from the source, such as edited weights of a folder; such a model is not sent to workers.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Generator, Iterator
+from contextlib import AbstractContextManager, closing, nullcontext
+from dataclasses import asdict, dataclass, replace
+from functools import lru_cache, partial
+from itertools import islice
+from pathlib import Path
+
+from softmachine.certify import certify_theorem
+from softmachine.certify.promises import check_plugin_promises
+from softmachine.compiler import compile_program
+from softmachine.compiler.model import Model
+from softmachine.engines import check
+from softmachine.engines.check import Disagreement, Report, Sweep
+from softmachine.engines.dense.engine import DenseEngine
+from softmachine.engines.numerics import Arithmetic
+from softmachine.exports.native import made_from, written_source
+from softmachine.support import __version__
+from softmachine.support.errors import BrokenPromiseError, MismatchError, Place, Remedy, SourceError, UsageError
+from softmachine.support.parallel import Crew, Journal, Json, Part, Work, parts
+from softmachine.support.progress import Tell, nobody
+from softmachine.support.resources import consent, consented
+from softmachine.transformer.weights import digest
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """Everything needed to compile a model again.
+
+    Args:
+        theorem: The name of the theorem.
+        source: The source as text: its language, name and text; None if the theorem is about a single source.
+        attention: The kind of attention.
+        length: The length that the weights are built for.
+        certified: The length for which softmax is certified, and the sharpness.
+        digest: The digest of the weights.
+        version: The version of softmachine.
+    """
+
+    theorem: str
+    source: tuple[tuple[str, str], ...] | None
+    attention: str
+    length: int | None
+    certified: tuple[int, int] | None
+    digest: str
+    version: str = __version__
+
+    @staticmethod
+    def of(model: Model) -> Recipe | None:
+        """The recipe of a model; None if its source has no text."""
+        try:
+            written = written_source(model.source, model.theorem)
+        except UsageError:
+            return None
+        theorem = model.theorem
+        attention = model.attention if model.attention in theorem.attentions else theorem.attentions[0]
+        source = None if written is None else tuple(written.items())
+        certified = None if model.proof is None else (model.proof.length, model.proof.sharpness)
+        return Recipe(theorem.name, source, attention, model.length, certified, digest(model.weights))
+
+    def model(self) -> Model:
+        """Compile the model, once per process.
+
+        Raises:
+            MismatchError: If the version of softmachine or the digest differs.
+        """
+        if self.version != __version__:
+            raise MismatchError(
+                f"a worker has softmachine {__version__} instead of {self.version}",
+                hint="install the same version on all machines",
+            )
+        model = _made(self)
+        found = digest(model.weights)
+        if found != self.digest:
+            name = model.name
+            raise MismatchError(
+                f"a worker compiled other weights of {name!r} by {self.theorem}: their digest is {found[:12]}…, not "
+                f"{self.digest[:12]}…",
+                hint=Remedy(
+                    "weights that this version did not compile run in one process only: {}", workers=1, cluster=None
+                ),
+            )
+        return model
+
+
+@lru_cache(maxsize=4)
+def _made(recipe: Recipe) -> Model:
+    theorem, source = made_from(recipe.theorem, None if recipe.source is None else dict(recipe.source))
+    codec = theorem.codec_for(source, recipe.length)
+    model = Model(compile_program(theorem.signals(codec, recipe.attention)), codec, theorem, recipe.length)
+    if recipe.certified is None:
+        return model
+    proof = certify_theorem(model, *recipe.certified)
+    return replace(model, weights=proof.softened, certificate=proof)
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """Which words are checked, and how; sent to workers.
+
+    Args:
+        up_to: Every word up to this length.
+        sample: Number of random words of length ``length``.
+        length: Length of the random words.
+        seed: Seed of the random words.
+        arithmetic: The arithmetic; one that is not given by name is confined to its process.
+        max_steps: Longer runs are compared up to this step.
+        first: Whether to stop at the first word on which model and interpreter differ.
+    """
+
+    up_to: int | None = None
+    sample: int | None = None
+    length: int | None = None
+    seed: int = 0
+    arithmetic: str | Arithmetic = "float64"
+    max_steps: int = 10_000
+    first: bool = False
+
+    def sweep(self, model: Model) -> Sweep:
+        """Return the words of a model to check."""
+        return Sweep.of(model, up_to=self.up_to, sample=self.sample, length=self.length, seed=self.seed)
+
+
+@dataclass(frozen=True)
+class Job:
+    """Description of a check that is sent to a worker.
+
+    Args:
+        recipe: How the model is compiled.
+        wanted: Which words are checked, and how.
+        yes: Whether estimates of time and memory are ignored.
+    """
+
+    recipe: Recipe
+    wanted: Wanted
+    yes: bool
+
+
+def work_on(model: Model, wanted: Wanted) -> Work:
+    """Return a function that checks a part of the words in this process; the weights are prepared once."""
+    sweep, engine = wanted.sweep(model), DenseEngine(model.weights, wanted.arithmetic)
+
+    def work(start: int, stop: int) -> Json:
+        report = _checked(sweep, engine, wanted, start, stop)
+        return {
+            "inputs": report.inputs,
+            "tokens": report.tokens,
+            "disagreements": [asdict(each) for each in report.disagreements],
+        }
+
+    return work
+
+
+def _checked(sweep: Sweep, engine: DenseEngine, wanted: Wanted, start: int, stop: int) -> Report:
+    """Check a part of the words; with ``first``, up to the first disagreement."""
+
+    def checked(count: int) -> Report:
+        words = islice(sweep.part(start, stop), count)
+        return check.check_words(sweep.model, words, arithmetic=engine, max_steps=wanted.max_steps)
+
+    report = checked(stop - start)
+    if report.holds or not wanted.first:
+        return report
+    # The words before it agree, so the counts do not depend on how the words are divided into parts.
+    wrong = report.disagreements[0].word
+    return checked(next(k for k, word in enumerate(sweep.part(start, stop), 1) if word == wrong))
+
+
+@lru_cache(maxsize=2)
+def _prepared(recipe: Recipe, wanted: Wanted) -> Work:
+    return work_on(recipe.model(), wanted)
+
+
+def do(job: Job, start: int, stop: int) -> Json:
+    """Check a part of the words on a worker."""
+    with consent(job.yes):
+        return _prepared(job.recipe, job.wanted)(start, stop)
+
+
+class Checking:
+    """Check of a model: iterating performs it and updates ``report``, which is complete at the end.
+
+    Apart from ``seconds``, the report does not depend on the number of workers: all words are checked in one order, or
+    all up to the first disagreement.
+
+    Args:
+        model: The model.
+        wanted: Which words, and how.
+        crew: The executor for long checks.
+        journal: File that records finished parts.
+        tell: Progress callback; called if the executor cannot be used.
+    """
+
+    def __init__(
+        self,
+        model: Model,
+        wanted: Wanted,
+        *,
+        crew: Crew | None = None,
+        journal: Path | None = None,
+        tell: Tell = nobody,
+    ) -> None:
+        self.model, self.wanted, self.crew, self.tell = model, wanted, crew, tell
+        self.sweep = wanted.sweep(model)
+        self.journal = journal
+        self.report = Report(inputs=0, tokens=0, disagreements=(), seconds=0.0, notes=model.notes)
+
+    def __iter__(self) -> Iterator[Part]:
+        began = time.perf_counter()
+        self._check_promises()
+        with self._opened() as journal, closing(self._parts(journal)) as found:
+            for part in found:
+                self.report = replace(self.report.joined(self._read(part)), seconds=time.perf_counter() - began)
+                yield part
+                if self.wanted.first and not self.report.holds:
+                    return
+
+    def _check_promises(self) -> None:
+        """Test the promises of a plug-in, which certificates depend on."""
+        try:
+            tested = check_plugin_promises(self.model, self.sweep.longest)
+        except BrokenPromiseError as error:
+            self.report = replace(self.report, broken_promise=error.message)
+        else:
+            notes = self.report.notes if tested is None else (*self.report.notes, str(tested))
+            self.report = replace(self.report, notes=notes)
+
+    def _parts(self, journal: Journal | None) -> Generator[Part, None, None]:
+        hands, known = self.crew.size if self.crew else 1, journal.count if journal else 0
+        foresight = self.sweep.foresight(self.wanted.arithmetic, self.wanted.max_steps, hands, known)
+        here = work_on(self.model, self.wanted)
+        return parts(
+            here,
+            self.sweep.total,
+            away=self._away,
+            crew=self.crew,
+            journal=journal,
+            judge=foresight.judge,
+            tell=self.tell,
+        )
+
+    def _away(self) -> Work | None:
+        recipe = self._recipe()
+        return None if recipe is None else partial(do, Job(recipe, self.wanted, consented()))
+
+    def _recipe(self) -> Recipe | None:
+        return Recipe.of(self.model) if isinstance(self.wanted.arithmetic, str) else None
+
+    def _opened(self) -> AbstractContextManager[Journal | None]:
+        if self.journal is None:
+            return nullcontext()
+        recipe = self._recipe()
+        if recipe is None:
+            raise UsageError(
+                f"a sweep of {self.model.name!r} cannot have a journal: no source text determines its weights"
+            )
+        return closing(Journal(self.journal, {"sweep": "check", **asdict(recipe), **asdict(self.wanted)}))
+
+    def _read(self, part: Part) -> Report:
+        """Decode the report of a part; a matching journal without one was modified."""
+        try:
+            found = [
+                Disagreement(**{**each, **{name: tuple(each[name]) for name in ("word", "before", "names")}})
+                for each in part.result["disagreements"]
+            ]
+            return Report(int(part.result["inputs"]), int(part.result["tokens"]), tuple(found), part.seconds)
+        except (LookupError, TypeError, ValueError):
+            raise SourceError("the journal is damaged: invalid report", place=Place(str(self.journal))) from None

@@ -1,0 +1,340 @@
+"""Families of circuits, given by their direct connection languages: the kind and the arguments of every gate.
+
+A family n ↦ C_n is L-uniform if a logarithmic-space machine decides its connection language (Definition A.2 of
+"Revisiting Padded Transformer Expressivity"). Here the queries are answered by programs. Wires are numbered from 0: the
+inputs, then the gates, each after its arguments; the last wire is the output.
+
+Printer of the circuits of a family given by rules (``.family``; Lemma C.1 of Svete et al. 2026).
+
+A rule defines gates for ranges of its indices, by arithmetic on numbers of O(log n) bits. It translates directly to a
+program: loops over the indices, conditions, and a line for the gate. A gate is printed as the name of its rule and its
+indices in binary, O(log n) bits. Differences in the bounds of ranges are truncated at 0, so a range that ends below 0
+is empty; other negative numbers make the machine stop with an error.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator
+from typing import Protocol
+
+from softmachine.languages.circuit import Circuit, GateKind
+from softmachine.languages.family import Family
+from softmachine.languages.family.family import Comparison, Expression, Indexed, Log, Number, Operation, Range, Variable
+from softmachine.studies.uniformity.python_to_machine import Written, machine
+from softmachine.studies.uniformity.stdlib import length, less, logarithm, power
+from softmachine.studies.uniformity.transducer import Transducer
+
+AND, OR, NOT, THRESHOLD = range(4)
+"""Kinds of gates."""
+
+
+class CircuitFamily(Protocol):
+    """The circuits C_n, gate by gate. All numbers are natural, and every method is a program."""
+
+    def wires(self, n: int) -> int:
+        """Return the number of inputs and gates; the first n wires are the inputs."""
+        ...
+
+    def depth(self, n: int) -> int:
+        """Return the number of gates on the longest path."""
+        ...
+
+    def most_arguments(self, n: int) -> int:
+        """Return the maximum fan-in of a gate."""
+        ...
+
+    def kind(self, n: int, g: int) -> int:
+        """Return the kind of gate g."""
+        ...
+
+    def fan_in(self, n: int, g: int) -> int:
+        """Return the number of arguments of gate g."""
+        ...
+
+    def at_least(self, n: int, g: int) -> int:
+        """Return the threshold of gate g, if it is a threshold gate."""
+        ...
+
+    def argument(self, n: int, g: int, k: int) -> int:
+        """Return the wire that is argument k of gate g, counted from 0."""
+        ...
+
+
+class AdjacentOnes:
+    """Are two neighbours both 1? The OR of all x_k ∧ x_(k+1): depth 2, hence in AC⁰. For n ≥ 3."""
+
+    @staticmethod
+    def wires(n: int) -> int:
+        """The inputs, n - 1 gates AND, and one OR."""
+        return n + n
+
+    @staticmethod
+    def depth(n: int) -> int:
+        """An OR of ANDs."""
+        return 2
+
+    @staticmethod
+    def most_arguments(n: int) -> int:
+        """Those of the OR."""
+        return n - 1
+
+    @staticmethod
+    def kind(n: int, g: int) -> int:
+        """The last gate is the OR."""
+        return OR if g + 1 == n + n else AND
+
+    @staticmethod
+    def fan_in(n: int, g: int) -> int:
+        """The OR reads all other gates."""
+        return n - 1 if g + 1 == n + n else 2
+
+    @staticmethod
+    def at_least(n: int, g: int) -> int:
+        """There is no threshold gate."""
+        return 0
+
+    @staticmethod
+    def argument(n: int, g: int, k: int) -> int:
+        """Gate n + j reads x_j and x_(j+1)."""
+        return n + k if g + 1 == n + n else g - n + k
+
+
+class AndOrTree:
+    """A tree of binary gates, alternately AND and OR: depth ⌈log₂ n⌉. For n ≥ 2.
+
+    Gate n + k reads wires 2k and 2k + 1. Every wire is read once, by a later gate, and there are n - 1 gates.
+    """
+
+    @staticmethod
+    def wires(n: int) -> int:
+        """The inputs and n - 1 gates."""
+        return n + n - 1
+
+    @staticmethod
+    def level(n: int, g: int) -> int:
+        """Return the number of gates on the longest path to wire g, which leads through its second argument."""
+        found = 0
+        while g >= n:
+            g -= n
+            g += g
+            g += 1
+            found += 1
+        return found
+
+    @staticmethod
+    def depth(n: int) -> int:
+        """The level of the last gate."""
+        return length(n - 1)
+
+    @staticmethod
+    def most_arguments(n: int) -> int:
+        """Two."""
+        return 2
+
+    @staticmethod
+    def kind(n: int, g: int) -> int:
+        """AND at odd levels."""
+        return AND if AndOrTree.level(n, g) % 2 == 1 else OR
+
+    @staticmethod
+    def fan_in(n: int, g: int) -> int:
+        """Two."""
+        return 2
+
+    @staticmethod
+    def at_least(n: int, g: int) -> int:
+        """There is no threshold gate."""
+        return 0
+
+    @staticmethod
+    def argument(n: int, g: int, k: int) -> int:
+        """Wires 2k and 2k + 1."""
+        return g - n + (g - n) + k
+
+
+class Majority:
+    """Are more than half of the inputs 1? One threshold gate: in TC⁰ and not in AC⁰. For n ≥ 3."""
+
+    @staticmethod
+    def wires(n: int) -> int:
+        """The inputs and the gate."""
+        return n + 1
+
+    @staticmethod
+    def depth(n: int) -> int:
+        """One gate."""
+        return 1
+
+    @staticmethod
+    def most_arguments(n: int) -> int:
+        """All inputs."""
+        return n
+
+    @staticmethod
+    def kind(n: int, g: int) -> int:
+        """A threshold gate."""
+        return THRESHOLD
+
+    @staticmethod
+    def fan_in(n: int, g: int) -> int:
+        """All inputs."""
+        return n
+
+    @staticmethod
+    def at_least(n: int, g: int) -> int:
+        """More than half."""
+        return n // 2 + 1
+
+    @staticmethod
+    def argument(n: int, g: int, k: int) -> int:
+        """Input k."""
+        return k
+
+
+class MajorityTree:
+    """A tree of majorities of three: depth O(log n). For odd n ≥ 3.
+
+    Gate n + k reads wires 3k, 3k + 1 and 3k + 2, and there are (n - 1)/2 gates.
+    """
+
+    @staticmethod
+    def wires(n: int) -> int:
+        """The inputs and (n - 1)/2 gates."""
+        return n + n // 2
+
+    @staticmethod
+    def depth(n: int) -> int:
+        """The level of the last gate: one more than that of its third argument."""
+        g = MajorityTree.wires(n) - 1
+        found = 0
+        while g >= n:
+            g = 3 * (g - n) + 2
+            found += 1
+        return found
+
+    @staticmethod
+    def most_arguments(n: int) -> int:
+        """Three."""
+        return 3
+
+    @staticmethod
+    def kind(n: int, g: int) -> int:
+        """Threshold gates."""
+        return THRESHOLD
+
+    @staticmethod
+    def fan_in(n: int, g: int) -> int:
+        """Three."""
+        return 3
+
+    @staticmethod
+    def at_least(n: int, g: int) -> int:
+        """Two of three."""
+        return 2
+
+    @staticmethod
+    def argument(n: int, g: int, k: int) -> int:
+        """Wires 3k, 3k + 1 and 3k + 2."""
+        return 3 * (g - n) + k
+
+
+def placed(family: CircuitFamily, n: int, i: int) -> tuple[int, int]:
+    """Return the wire at position i, and 0, or k for the k-th argument of that gate; gates precede their arguments."""
+    g = i
+    which = 0
+    if i >= n:
+        g = n
+        which = i - n
+        while which > family.fan_in(n, g):
+            which -= family.fan_in(n, g) + 1
+            g += 1
+    return g, which
+
+
+INDENT = "    "
+CALLED: dict[str, Callable[..., int]] = {"power": power, "logarithm": logarithm, "less": less}
+"""Subroutines of generated programs."""
+_SIGNS = {"+": "+", "-": "-", "*": "*", "/": "//", "%": "%"}
+
+
+def printer(family: Family) -> Transducer:
+    """Return the machine that prints C_n from 1ⁿ."""
+    return machine(f"the circuits of {family.name}", Written(program(family), CALLED))
+
+
+def program(family: Family) -> str:
+    """Generate the program that prints the circuits of a family: its rules as loops."""
+    lines = [f"{local('n')} = tape.unary()"]
+    for rule in family.rules:
+        body = [_put(rule.wire), f"tape.put({f' {rule.kind}'!r})"]
+        body += [f"tape.put(' ', {code(rule.at_least)})"] if rule.at_least is not None else []
+        for argument in rule.arguments:
+            body += looped(argument.ranges, argument.conditions, ["tape.put(' ')", _put(argument)])
+        lines += looped(rule.ranges, rule.conditions, [*body, r"tape.put('\n')"])
+    return "\n".join([*lines, "tape.put('output ')", _put(family.output), r"tape.put('\n')", ""])
+
+
+def description(circuit: Circuit) -> Iterator[str]:
+    """Yield the expected lines of the machine for a circuit."""
+    for gate in circuit.gates:
+        threshold = f" {gate.threshold:b}" if gate.kind is GateKind.THR else ""
+        yield " ".join([_spelled(gate.name), f"{gate.kind}{threshold}", *map(_spelled, gate.inputs)])
+    yield f"output {_spelled(circuit.outputs[0])}"
+
+
+def _spelled(wire: str) -> str:
+    """Format a wire: its name, and its indices in binary."""
+    letters, *indices = re.findall(r"\w+", wire)
+    return " ".join([letters, *(f"{int(index):b}" for index in indices)])
+
+
+def _put(wire: Indexed) -> str:
+    parts = [repr(wire.name), *(part for index in wire.indices for part in ("' '", code(index)))]
+    return f"tape.put({', '.join(parts)})"
+
+
+def looped(ranges: tuple[Range, ...], conditions: tuple[Comparison, ...], body: list[str]) -> list[str]:
+    """Generate loops over the values of indices that satisfy the conditions, around a body."""
+    if conditions:
+        test = " and ".join(f"{code(each.left)} {_relation(each.relation)} {code(each.right)}" for each in conditions)
+        body = [f"if {test}:", *_indented(body)]
+    for item in reversed(ranges):
+        body = [f"for {local(item.index)} in range({code(item.first)}, {_after(item.last)}):", *_indented(body)]
+    return body
+
+
+def _after(last: Expression) -> str:
+    """Generate the end of a range: its last value plus 1, truncated at 0."""
+    match last:
+        case Operation("-", left, right):
+            return f"less({code(left)} + 1, {code(right)})"
+    return f"{code(last)} + 1"
+
+
+def _indented(lines: Iterable[str]) -> list[str]:
+    return [INDENT + line for line in lines]
+
+
+def _relation(relation: str) -> str:
+    return "==" if relation == "=" else relation
+
+
+def local(variable: str) -> str:
+    """Return the name of a variable in generated code, distinct from all keywords."""
+    return f"v_{variable}"
+
+
+def code(expression: Expression) -> str:
+    """Generate the code of an expression."""
+    match expression:
+        case Number(value):
+            return str(value)
+        case Variable(name):
+            return local(name)
+        case Log(of):
+            return f"logarithm({code(of)})"
+        case Operation("^", left, right):
+            return f"power({code(left)}, {code(right)})"
+        case Operation(sign, left, right):
+            return f"({code(left)} {_SIGNS[sign]} {code(right)})"

@@ -1,0 +1,279 @@
+"""Arithmetic subroutines of the programs, linear or quadratic in the number of bits.
+
+Programming interface of machines: a subset of Python in which every variable is a natural number.
+
+A program is an ordinary function. It can be typed and run as Python (:class:`Paper`), and is compiled to a machine
+(:mod:`softmachine.studies.uniformity.python_to_machine`) with one work tape per live variable. Supported are ``=``, ``+=``,
+``-=``, ``if``, ``while``, ``for … in range(…)``, ``+``, ``-``, ``*``, ``//``, ``%``, comparisons, ``and``, ``or``,
+``not``, calls of other such functions, and one ``return`` at the end. There is no recursion, no list and no other value
+larger than a number, so all memory is explicit and can be counted.
+
+Printer of table-lookup circuits: a function on O(log n) bits is a circuit of depth 3 (Lemma B.1).
+
+A logarithmic-space machine prints it. "Revisiting Padded Transformer Expressivity" uses the lemma to move position
+encodings and parameters into circuits: a function of few bits is a table, and a table is an OR of ANDs. For k bits of
+input and m of output there are k gates NOT, 2ᵏ gates AND, one per input, and m gates OR; with k ≤ c log₂ n these are
+at most n^c + c log₂ n + m.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Protocol
+
+from softmachine.languages.circuit import Circuit, Gate, GateKind
+
+
+def times(a: int, b: int) -> int:
+    """Multiply by shift and add."""
+    total = 0
+    while b > 0:
+        if b % 2 == 1:
+            total += a
+        a += a
+        b //= 2
+    return total
+
+
+def divided(a: int, b: int) -> tuple[int, int]:
+    """Return quotient and remainder, by long division."""
+    quotient = 0
+    place = 1
+    while b <= a:
+        b += b
+        place += place
+    while place > 1:
+        b //= 2
+        place //= 2
+        quotient += quotient
+        if b <= a:
+            a -= b
+            quotient += 1
+    return quotient, a
+
+
+def length(x: int) -> int:
+    """Return the number of bits of x: ⌈log₂(x + 1)⌉."""
+    bits = 0
+    while x > 0:
+        x //= 2
+        bits += 1
+    return bits
+
+
+def power_of_two(k: int) -> int:
+    """Return 2 to the power k."""
+    power = 1
+    while k > 0:
+        power += power
+        k -= 1
+    return power
+
+
+def power(base: int, exponent: int) -> int:
+    """Return a power, for an exponent of O(log log n) bits."""
+    found = 1
+    while exponent > 0:
+        found = found * base
+        exponent -= 1
+    return found
+
+
+def logarithm(x: int) -> int:
+    """Return ⌈log₂ x⌉, and 0 for 0."""
+    if x > 0:
+        x -= 1
+    return length(x)
+
+
+def less(a: int, b: int) -> int:
+    """Return the difference, truncated at 0 (monus)."""
+    return a - b if a > b else 0
+
+
+def bit(x: int, k: int) -> int:
+    """Return bit k of a number."""
+    while k > 0:
+        x //= 2
+        k -= 1
+    return 1 if x % 2 == 1 else 0
+
+
+def common_divisor(a: int, b: int) -> int:
+    """Return the greatest common divisor."""
+    while b > 0:
+        rest = a % b
+        a = b
+        b = rest
+    return a
+
+
+def root(x: int) -> int:
+    """Return ⌊√x⌋, bit by bit: a bit is kept if the square does not exceed x."""
+    place = 1
+    while place <= x:
+        place += place
+        place += place
+    found = 0
+    while place > 1:
+        place //= 2
+        place //= 2
+        tried = found + place
+        found //= 2
+        if tried <= x:
+            x -= tried
+            found += place
+    return found
+
+
+Part = int | str
+"""A printable value: a number, in binary, or a text."""
+Program = Callable[..., None]
+
+
+class Tapes(Protocol):
+    """Input and output tapes of a program."""
+
+    def unary(self) -> int:
+        """Read a number in unary from the input tape."""
+        ...
+
+    def binary(self) -> int:
+        """Read a number in binary from the input tape."""
+        ...
+
+    def put(self, *parts: Part) -> None:
+        """Print numbers and texts without separators."""
+        ...
+
+    def line(self, *parts: Part) -> None:
+        """Print a line: numbers and texts separated by spaces."""
+        ...
+
+
+class Paper:
+    """Tapes for running a program as Python: the reference for the compiled machine.
+
+    Args:
+        number: The number in unary.
+        more: The numbers in binary.
+    """
+
+    def __init__(self, number: int, *more: int) -> None:
+        self._unary = number
+        self._binary = list(more)
+        self.text = ""
+
+    def unary(self) -> int:
+        """Read a number in unary from the input tape."""
+        return self._unary
+
+    def binary(self) -> int:
+        """Read a number in binary from the input tape."""
+        return self._binary.pop(0)
+
+    def put(self, *parts: Part) -> None:
+        """Print numbers and texts without separators."""
+        self.text += "".join(part if isinstance(part, str) else f"{part:b}" for part in parts)
+
+    def line(self, *parts: Part) -> None:
+        """Print a line: numbers and texts separated by spaces."""
+        for number, part in enumerate(parts):
+            self.put(*([" "] if number else []), part)
+        self.put("\n")
+
+
+def run(program: Program, given: Iterable[object], number: int, *more: int) -> str:
+    """Run a program as Python and return its output; ``given`` are its other arguments, such as a circuit family."""
+    paper = Paper(number, *more)
+    program(paper, *given)
+    return paper.text
+
+
+class Function(Protocol):
+    """A function on bits, as programs: linear space in its argument is logarithmic space in n."""
+
+    def bits(self, n: int) -> int:
+        """Return the number of bits of the argument: at most c log₂ n."""
+        ...
+
+    def outputs(self, n: int) -> int:
+        """Return the number of bits of the value."""
+        ...
+
+    def value(self, x: int) -> int:
+        """Return the value of the function."""
+        ...
+
+
+class Square:
+    """The square of a number of ⌊log₂ n⌋ + 1 bits."""
+
+    @staticmethod
+    def bits(n: int) -> int:
+        """The bits of n."""
+        return length(n)
+
+    @staticmethod
+    def outputs(n: int) -> int:
+        """Twice as many."""
+        return 2 * length(n)
+
+    @staticmethod
+    def value(x: int) -> int:
+        """x²."""
+        return x * x
+
+
+class Root:
+    """The integer square root of a number of ⌊log₂ n⌋ + 1 bits."""
+
+    @staticmethod
+    def bits(n: int) -> int:
+        """The bits of n."""
+        return length(n)
+
+    @staticmethod
+    def outputs(n: int) -> int:
+        """Half as many, rounded up."""
+        return (length(n) + 1) // 2
+
+    @staticmethod
+    def value(x: int) -> int:
+        """⌊√x⌋."""
+        return root(x)
+
+
+def table(tape: Tapes, function: Function) -> None:
+    """Print the circuit gate by gate: the kind, and the numbers of the arguments.
+
+    Wires: the inputs, the lowest bit first; their negations; an AND for each argument; an OR for each bit of the value.
+    """
+    n = tape.unary()
+    k = function.bits(n)
+    arguments = power_of_two(k)
+    for j in range(k):
+        tape.line("NOT", j)
+    for x in range(arguments):
+        tape.put("AND")
+        for j in range(k):
+            tape.put(" ", j if bit(x, j) == 1 else k + j)
+        tape.put("\n")
+    for j in range(function.outputs(n)):
+        tape.put("OR")
+        for x in range(arguments):
+            if bit(function.value(x), j) == 1:
+                tape.put(" ", k + k + x)
+        tape.put("\n")
+
+
+def read(name: str, inputs: int, outputs: int, text: str) -> Circuit:
+    """Parse a printed circuit; an empty OR is the constant 0."""
+    names = [f"x{k}" for k in range(inputs)]
+    gates = []
+    for line in text.splitlines():
+        kind, *arguments = line.split()
+        wires = tuple(names[int(number, 2)] for number in arguments)
+        gates.append(Gate(f"w{len(names)}", GateKind(kind) if wires else GateKind.ZERO, wires))
+        names.append(gates[-1].name)
+    return Circuit(name=name, inputs=tuple(names[:inputs]), gates=tuple(gates), outputs=tuple(names[-outputs:]))

@@ -1,1 +1,0 @@
-"""Turing machines by binary addresses, exact in float32."""

@@ -1,1 +1,0 @@
-"""Finite automata in logarithmically many iterations, with one set of weights and no position features."""

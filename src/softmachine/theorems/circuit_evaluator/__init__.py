@@ -1,1 +1,0 @@
-"""Circuit evaluation by one looped transformer that reads circuits as tokens."""

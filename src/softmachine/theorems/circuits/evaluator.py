@@ -1,0 +1,307 @@
+"""Circuit evaluation by one looped transformer that reads any circuit and its input as tokens (Lemma C.3).
+
+All numbers refer to "Revisiting Padded Transformer Expressivity" (Svete et al. 2026). A circuit of AND, OR and NOT
+gates is serialised as in Definition C.1: first the inputs, each as a token with its bit; then every gate, as its type
+and for each argument ``&`` with the argument's number and ``#`` with the gate's own number, both in p bits, most
+significant first. The inputs and then the gates are numbered from 0. The corrected Example C.1, (x₁ ∧ x₂) ∨ x₃, with p
+= 3:
+
+    x x x AND &000#011 &001#011 OR &011#100 &010#100
+
+(The paper's own example points to 010 for AND, which is x₃.) Padding fills the sequence up to its length T. The layers
+only depend on T, by p = ⌈log₂ T⌉; the depth L of the circuit determines the number of iterations.
+
+In p iterations every bit of a number copies the prefix of the number and its index in it from its predecessor, and
+appends itself (Lemma B.7, the transformer that the lemma calls "read"). Then every ``&`` fetches its two numbers from
+fixed distances ahead, and every gate its own. L iterations of two layers follow as for binary pointers (``circuit``;
+the lemma's "step"): arguments fetch the bits of wires, gates an argument that determines them. The precision is F_2.
+
+Needs: the position as signed bits, and those of four neighbours.
+
+Codecs of circuit evaluators: circuit and input as tokens (Definition C.1 of Svete et al. 2026).
+
+Circuit evaluation by one looped transformer that reads circuits as tokens.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
+from typing import ClassVar
+
+from softmachine.ir import Program, Signal, constant, loop, named, recogniser, relu, stack
+from softmachine.ir.gadgets.binary_addresses import by_bits, doubled, fetched, matching, settled
+from softmachine.ir.gadgets.position_tables import binary_address
+from softmachine.ir.primitives import token
+from softmachine.ir.ranges import BIT, SIGN
+from softmachine.languages.circuit import Basis, Builder, Circuit, Gate, GateKind, simplified
+from softmachine.support.errors import ConstructionError, OutgrownError
+from softmachine.theorems.circuits.circuit.codec import OfCircuit
+from softmachine.theorems.circuits.circuit.theorem import turn_of_gates
+from softmachine.theorems.codec import Interface, Prompt, Word
+from softmachine.theorems.cost import Cost, Expression, ceil_log2, largest, let, parameter
+from softmachine.theorems.shared.recogniser_codec import PAD
+from softmachine.theorems.theorem import Needs, Theorem
+from softmachine.transformer import features
+from softmachine.transformer.attention import Weighting
+
+ZERO, ONE = "x=0", "x=1"
+GATES = ("AND", "OR", "NOT")
+ARGUMENT, OF = "&", "#"
+THRESHOLD, AT_LEAST = "THR", "≥"
+TOKENS = (ZERO, ONE, *GATES, ARGUMENT, OF, "0", "1", PAD)
+WITH_THRESHOLDS = (ZERO, ONE, *GATES, THRESHOLD, AT_LEAST, ARGUMENT, OF, "0", "1", PAD)
+
+
+def pointer_width(length: int) -> int:
+    """Return p, the number of bits of a number in a sequence of this length."""
+    return max(2, features.ceil_log2(length))
+
+
+def serialised(
+    circuit: Circuit, word: Sequence[str], bits: int, *, basis: Basis = Basis.AC, listed: bool = False
+) -> tuple[list[str], dict[str, int]]:
+    """Serialise a circuit and its input; return the tokens and the position of each wire (Definition C.1).
+
+    With threshold gates, the type of every gate is followed by its threshold: for AND the number of arguments, for OR
+    and NOT one. Gates are in topological order, or as they are listed; the evaluators accept any order.
+    """
+    gates = circuit.gates if listed else circuit.ordered
+    wires = (*circuit.inputs, *(gate.name for gate in gates))
+    number = {wire: format(index, f"0{bits}b") for index, wire in enumerate(wires)}
+    tokens = [ONE if symbol == "1" else ZERO for symbol in word]
+    position = {wire: index for index, wire in enumerate(circuit.inputs)}
+    for gate in gates:
+        position[gate.name] = len(tokens)
+        tokens.append(str(gate.kind))
+        if basis is Basis.TC:
+            tokens += [AT_LEAST, *format(asked(gate), f"0{bits}b")]
+        for wire in gate.inputs:
+            tokens += [ARGUMENT, *number[wire], OF, *number[gate.name]]
+    return tokens, position
+
+
+def asked(gate: Gate) -> int:
+    """Return the threshold of a gate; NOT is 1 if there are fewer ones."""
+    return {GateKind.AND: len(gate.inputs), GateKind.THR: gate.at_least}.get(gate.kind, 1)
+
+
+def fitting_length(circuit: Circuit, length: int, basis: Basis) -> int:
+    """Return the smallest length, at least ``length``, into which a circuit of a basis fits with its input."""
+    while (needed := token_count(circuit, pointer_width(length), basis)) > length:
+        length = needed
+    return length
+
+
+def token_count(circuit: Circuit, bits: int, basis: Basis) -> int:
+    """Return the number of tokens of a circuit."""
+    arguments = sum(len(gate.inputs) for gate in circuit.gates)
+    gates = circuit.size * (1 if basis is Basis.AC else bits + 2)
+    return circuit.width + gates + arguments * (2 * bits + 2)
+
+
+@dataclass(frozen=True)
+class EvaluatorCodec(OfCircuit):
+    """The circuit and its input as tokens, padded to a length; the answer at a wire's token is its value.
+
+    The layers only depend on the length, and the number of iterations on the depth; circuit and input are in the
+    prompt.
+    """
+
+    length: int = 0
+    basis: ClassVar[Basis] = Basis.AC
+
+    def __post_init__(self) -> None:
+        needed = token_count(self.written, pointer_width(self.length), self.basis)
+        if needed > self.length:
+            raise OutgrownError(
+                f"circuit {self.source.name!r} takes {needed} tokens, more than the context of {self.length}",
+                context=self.smallest_length(),
+            )
+
+    def smallest_length(self) -> int:
+        """Return the smallest length into which the circuit fits."""
+        return fitting_length(self.written, self.length, self.basis)
+
+    @cached_property
+    def written(self) -> Circuit:
+        """The serialised circuit, in the supported gates."""
+        return without_constants(simplified(self.source, self.basis))
+
+    @cached_property
+    def position(self) -> dict[str, int]:
+        return self._serialised("0" * self.input_length)[1]
+
+    def prompt(self, word: Word) -> Prompt:
+        tokens, _ = self._serialised(self.source.word(word))
+        return Prompt((*tokens, *[PAD] * (self.length - len(tokens))), self.length)
+
+    def _serialised(self, word: Sequence[str]) -> tuple[list[str], dict[str, int]]:
+        return serialised(self.written, word, pointer_width(self.length), basis=self.basis)
+
+    def interface(self) -> Interface:
+        return replace(super().interface(), symbols=(ZERO, ONE))
+
+
+@dataclass(frozen=True)
+class ThresholdEvaluatorCodec(EvaluatorCodec):
+    """The same with threshold gates, and the threshold of each gate."""
+
+    basis: ClassVar[Basis] = Basis.TC
+
+
+def without_constants(circuit: Circuit) -> Circuit:
+    """Replace constants by gates of an input: x or not x, x and not x.
+
+    Raises:
+        ConstructionError: If the circuit has no input.
+    """
+    if not circuit.inputs:
+        raise ConstructionError(f"circuit {circuit.name!r} has no input")
+    constants = [gate for gate in circuit.gates if not gate.inputs]
+    if not constants:
+        return circuit
+    builder = Builder(circuit.name, circuit.inputs, reserved=circuit.wires)
+    builder.gates += [gate for gate in circuit.gates if gate.inputs]
+    first = circuit.inputs[0]
+    inverse = builder.negation(first)
+    for gate in constants:
+        kind = GateKind.OR if gate.kind is GateKind.ONE else GateKind.AND
+        builder.gate(kind, first, inverse, name=gate.name)
+    return builder.build(circuit.outputs)
+
+
+Reading = Callable[..., Signal]
+"""Maps token names to a bit: whether the token at this position is one of them."""
+
+
+def signals(length: int, turns: int, *, soft: bool) -> Program:
+    """Build the evaluator of circuits of a length and depth; it outputs the value of every input and gate."""
+    value = evaluated(is_token, length, turns, soft=soft)
+    return recogniser(f"circuit-evaluator-{length}", TOKENS, value, positions=length)
+
+
+def is_token(*tokens: str, vocabulary: Sequence[str] = TOKENS) -> Signal:
+    """Whether the token is one of ``tokens``."""
+    return token(f"is {' or '.join(tokens)}", {name: (int(name in tokens),) for name in vocabulary})
+
+
+def evaluated(reads: Reading, length: int, turns: int, *, soft: bool) -> Signal:
+    """The value of every wire of the circuit after ``turns`` iterations."""
+    weighting = by_bits(soft, length)
+    # Step 1. The number that ends at each last bit.
+    numbers = _numbers(reads, length, weighting)
+    # Step 2. The addresses of the arguments of gates and of their wires.
+    turn = _turn(reads, numbers, length, weighting)
+    # Step 3. Gates are evaluated, iteration by iteration.
+    value = named("value", reads(ONE))
+    return loop("layers of gates", times=turns, carry=value, body=turn) if turns else value
+
+
+def _neighbour(name: str, distance: int, length: int) -> Signal:
+    """The address of the position at a distance, clamped to the sequence."""
+    return binary_address(name, pointer_width(length), [min(max(i + distance, 0), length - 1) for i in range(length)])
+
+
+def _numbers(reads: Reading, length: int, weighting: Weighting) -> Signal:
+    """The number at the last bit of every number, most significant bit first (Lemma B.7).
+
+    The loop carries the index of a bit in its number (one-hot) and the prefix of the number; after iteration t, they
+    are correct at the t-th bits.
+    """
+    bits, is_bit, is_one = pointer_width(length), reads("0", "1"), reads("1")
+    before = [matching(_neighbour("i - 1", -1, length), _neighbour("i", 0, length))]
+    begins = fetched("mark before", before, reads(ARGUMENT, OF), weighting)
+
+    def turn(state: Signal) -> Signal:
+        found = fetched("predecessor", before, state, weighting)
+        place = stack(begins, found[: bits - 1])
+        places = [settled(f"is bit {k}", place[k], is_bit) for k in range(bits)]
+        digits = [
+            settled(f"digit {k}", found[bits + k], is_bit) + settled(f"own digit {k}", place[k], is_one)
+            for k in range(bits)
+        ]
+        return stack(*places, *digits).known(BIT)
+
+    nothing = constant(0, 2 * bits).known(BIT)
+    return loop("reading numbers", times=bits, carry=nothing, body=turn)[bits:]
+
+
+def _turn(reads: Reading, numbers: Signal, length: int, weighting: Weighting) -> Callable[[Signal], Signal]:
+    """Return one iteration of gates, with pointers as signed bits.
+
+    Inputs and gates have an own address, arguments have none. Arguments read their wire, inputs and gates themselves.
+    Gates find their arguments by their own address: the key of an argument is its gate, that of an input is itself.
+    """
+    bits, here = pointer_width(length), _neighbour("i", 0, length)
+    is_input, is_gate, is_argument, others = reads(ZERO, ONE), reads(*GATES), reads(ARGUMENT), reads("0", "1", OF, PAD)
+
+    def ahead(name: str, distance: int, where: Signal) -> Signal:
+        """The number that ends at a distance, as signed bits, where a bit is 1; elsewhere 0."""
+        address = _neighbour(f"i + {distance}", distance, length)
+        found = fetched(name, [matching(address, here)], numbers, weighting)
+        digits = reversed(range(bits))  # Addresses have the least significant bit first.
+        return stack(*(doubled(f"{name} {k}", found[k], where) - where for k in digits))
+
+    def gated(k: int) -> Signal:
+        """A signed bit of the position at inputs, which are numbered by it; elsewhere 0."""
+        return relu(f"input +{k}", here[k] + is_input - 1) - relu(f"input -{k}", is_input - here[k] - 1)
+
+    def everywhere(bit: Signal) -> Signal:
+        return stack(*[bit] * bits)
+
+    sources = ahead("source", bits, is_argument)
+    targets = ahead("target", 2 * bits + 1, is_argument)
+    inputs = stack(*map(gated, range(bits)))
+    own = (ahead("gate", 2 * bits + 2, is_gate) + inputs).known(SIGN)
+    read = (own + sources - everywhere(others)).known(SIGN)  # Other tokens read wire 0.
+    seeks = (own - everywhere(others) - everywhere(is_argument)).known(SIGN)  # Like wire 0.
+    serves = (targets + inputs).known(SIGN)
+    return partial(
+        turn_of_gates,
+        given=reads(ONE),
+        wire=matching(named("source address", read), named("own address", own)),
+        own_arguments=(matching(named("sought address", seeks), named("target address", serves)),),
+        is_argument=is_argument,
+        is_plain=reads("AND", "OR"),
+        is_not=reads("NOT"),
+        wants_one=reads("OR"),
+        wants_zero=reads("AND", "NOT"),
+        weighting=weighting,
+    )
+
+
+ADDRESS = let("p", largest(2, ceil_log2(parameter("T", "tokens", lambda codec: codec.length))))
+DEPTH = parameter("L", "depth of the circuit", lambda codec: codec.written.depth)
+
+
+def cost(address: Expression, turns: Expression) -> Cost:
+    """Return the cost for addresses of p bits and a number of iterations of gates."""
+    return Cost({}, {"layers": address + 2 + 2 * turns, "width": 16 * address + 16, "precision": 2})
+
+
+THEOREMS = (
+    Theorem(
+        "circuit-evaluator",
+        "Circuit evaluation: one looped transformer that reads circuit and input as tokens, constant precision",
+        "Revisiting Padded Transformer Expressivity, Lemma C.3",
+        Needs(
+            "the position and those of four neighbours, ⌈log₂ length⌉ bits each",
+            scale="O(log length)",
+            also="any F_b with b ≥ 2",
+        ),
+        cost(ADDRESS, DEPTH),
+        Circuit,
+        ("hard", "soft"),
+        codec=EvaluatorCodec,
+        signals=lambda codec, attention: signals(codec.length, codec.written.depth, soft=attention == "soft"),
+        steps=(
+            "In p iterations every bit of a number copies the prefix from its predecessor, and appends itself.",
+            "Every argument fetches its two numbers from fixed distances ahead, and every gate its own.",
+            "Then arguments fetch the bits of wires, and gates an argument that determines them, once per level.",
+        ),
+        length="the number of tokens of circuit, input and padding",
+        rank=3,
+    ),
+)

@@ -1,1 +1,0 @@
-"""Read-only Turing machines, by reduction to connectivity."""

@@ -1,1 +1,0 @@
-"""Counter machines, as C-RASP with chain of thought."""

@@ -1,0 +1,291 @@
+"""Attention heads for temporal logic: nearest matching position, adjacent position, and lookup of a count.
+
+Under softmax at the stated scale each head retrieves a truth value or a number within 1/4 of the exact one (Lemmas 6 to
+8 of Yang et al. 2024), which is then rounded (Lemma 9).
+
+Signals of the position: first, last, 1/(i+1) and 1/(n-i+1), from position features or derived from (-1)^i alone.
+
+Proposition 11 of Yang et al. 2024: uniform attention over (-1)^j gives ±1 at a position that sees only itself, and at
+most 1/3 in absolute value elsewhere, so that a feed-forward layer marks the first and the last position; uniform
+attention over the mark gives 1/i and 1/(n-i+1). The paper's position 1 is the start token here, at position 0, and its
+n is n+1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from fractions import Fraction
+from typing import NamedTuple
+
+from softmachine.ir import Signal, attend, constant, named, position, relu, stack
+from softmachine.ir.gadgets import any_of, gate, rounded
+from softmachine.ir.gadgets.integers import compared
+from softmachine.ir.primitives import Fall
+from softmachine.ir.ranges import BIT
+from softmachine.languages import temporal as logic
+from softmachine.languages.linear import Linear, Relation
+from softmachine.languages.temporal import Formula
+from softmachine.transformer.attention import AVERAGE_HARD, Mask, Weighting, softmax
+from softmachine.transformer.features import I_SQUARED, INVERSE, LENGTH, NEXT, REST, Alternating, Feature, I, Monomial
+
+
+@dataclass(frozen=True)
+class Marks:
+    """The signals that Theorems 12, 13, 15 and 16 of Yang et al. 2024 use, directly from position features."""
+
+    @property
+    def inverse(self) -> Signal:
+        """1/(i+1)."""
+        return position(INVERSE)
+
+    @property
+    def rest(self) -> Signal:
+        """1/(n-i+1)."""
+        return position(1 / REST)
+
+    @property
+    def ramp(self) -> Signal:
+        """i/(n+1): increases by 1/(n+1) per position and stays below 1."""
+        return position(I * LENGTH**-1)
+
+    @property
+    def first(self) -> Signal:
+        """A bit: 1 at position 1, where 1/(i+1) is 1/2; later it is at most 1/3."""
+        six = 6 * self.inverse
+        return named("first", (relu("first: above 1/3", six - 2) - relu("first: above 1/2", six - 3)).known(BIT))
+
+    @property
+    def last(self) -> Signal:
+        """A bit: 1 at position n, where 1/(n-i+1) is 1; earlier it is at most 1/2."""
+        return relu("last", 2 * self.rest - 1).known(BIT)
+
+
+@dataclass(frozen=True)
+class DerivedMarks(Marks):
+    """The same signals derived from (-1)^i by Proposition 11 of Yang et al. 2024; the ramp is the paper's i/n.
+
+    Costs: two uniform heads in two layers for each of 1/(i+1) and 1/(n-i+1).
+
+    Args:
+        uniform: The weighting of uniform attention; hard and soft coincide.
+    """
+
+    uniform: Weighting
+
+    @property
+    def inverse(self) -> Signal:
+        """1/(i+1): the mean of the mark of position 0, where the mean of (-1)^j is 1."""
+        sign = self._mean("parity mean (past)", position(Alternating()), Mask.CAUSAL)
+        start = relu("start from (-1)^i", Fraction(3, 2) * sign - Fraction(1, 2)).known(BIT)
+        return self._mean("1/(i+1)", start, Mask.CAUSAL)
+
+    @property
+    def rest(self) -> Signal:
+        """1/(n-i+1): the mean of the mark of position n."""
+        return self._mean("1/(n-i+1)", self.last, Mask.ANTICAUSAL)
+
+    @property
+    def ramp(self) -> Signal:
+        """The paper's i/n."""
+        return position(NEXT * LENGTH**-1)
+
+    @property
+    def last(self) -> Signal:
+        """A bit: 1 at position n, where the mean of (-1)^j over j ≥ i is ±1."""
+        sign = Fraction(3, 2) * self._mean("parity mean (future)", position(Alternating()), Mask.ANTICAUSAL)
+        even = relu("last, even", sign - Fraction(1, 2))
+        odd = relu("last, odd", -sign - Fraction(1, 2))
+        return named("last", (even + odd).known(BIT))
+
+    def _mean(self, name: str, value: Signal, mask: Mask) -> Signal:
+        return attend(name, value=value, mask=mask, weighting=self.uniform)
+
+
+GAMMA = 3
+"""Gap times inverse temperature: 4e^-3 < 1/4."""
+
+
+class Vision(StrEnum):
+    """The positions that a position attends to."""
+
+    ENCODER = "encoder"
+    """All positions, and the length."""
+    MASKED = "masked"
+    """The positions up to its own; the length is not available."""
+
+
+@dataclass(frozen=True)
+class Variant:
+    """One of the constructions of Yang et al. 2024.
+
+    Args:
+        vision: The positions that a position attends to.
+        soft: Whether attention is softmax; otherwise it is average-hard.
+        unbounded: Variant (b) of the theorems: temperature 1 and growing position features, instead of variant (a): low
+            temperature and bounded features.
+        literal: Whether to use only the position features of Corollaries 17, 18, 22 and 23, and one temperature for all
+            heads.
+    """
+
+    vision: Vision
+    soft: bool
+    unbounded: bool = False
+    literal: bool = False
+
+    @property
+    def uniform(self) -> Weighting:
+        """The weighting of uniform attention; hard and soft coincide."""
+        return softmax() if self.soft else AVERAGE_HARD
+
+    @property
+    def marks(self) -> Marks:
+        """Signals derived from the position."""
+        return DerivedMarks(self.uniform) if self.literal else Marks()
+
+    def sharp(self, factor: int, scale: Monomial, gap: Monomial) -> Sharp:
+        """The weighting, gap and score factor of a head; ``factor · scale · gap`` is a constant, the scaled gap.
+
+        Args:
+            factor: The constant factor of the scale.
+            scale: The scale (inverse temperature), up to that factor; cancels the gap.
+            gap: The gap between the best score and the next.
+        """
+        if self.unbounded:
+            return Sharp(self._weighting(1), (factor * scale * gap).factor, Fraction(factor if self.literal else 1))
+        if self.literal:
+            one = LENGTH if self.vision is Vision.ENCODER else NEXT**2
+            return Sharp(self._weighting(one), factor * gap, Fraction(factor))
+        return Sharp(self._weighting(factor * scale), gap, Fraction(1))
+
+    def grown(self, factor: int, feature: Monomial) -> Monomial:
+        """The feature that replaces the scale in variant (b); without the factor if ``literal``."""
+        return feature if self.literal else factor * feature
+
+    def _weighting(self, scale: Feature | int) -> Weighting:
+        return softmax(scale) if self.soft else AVERAGE_HARD
+
+
+class Sharp(NamedTuple):
+    """Weighting and scaling of a head's scores.
+
+    Args:
+        weighting: Softmax at a scale, or hard attention.
+        gap: The gap of the scores that the head computes.
+        factor: The factor of the scores that is part of the weights.
+    """
+
+    weighting: Weighting
+    gap: Fraction | Feature
+    factor: Fraction
+
+
+@dataclass(frozen=True)
+class Heads:
+    """The heads of Theorems 12, 13, 15, 16, 20 and 21 of Yang et al. 2024.
+
+    Args:
+        variant: The construction.
+        start: A bit: 1 at the start token.
+    """
+
+    variant: Variant
+    start: Signal
+
+    @property
+    def first(self) -> Signal:
+        """A bit: 1 at position 1."""
+        return self.variant.marks.first
+
+    @property
+    def last(self) -> Signal:
+        """A bit: 1 at position n."""
+        return self.variant.marks.last
+
+    def nearest(self, name: str, prefer: Signal, read: Signal, mask: Mask) -> Signal:
+        """``read`` at the nearest of the positions where ``prefer`` is largest (Lemma 8 of Yang et al. 2024), rounded.
+
+        Different values of ``prefer`` differ by at least 1; the tie-breaking term for nearness is at most 1/2.
+        """
+        variant = self.variant
+        if variant.vision is Vision.MASKED:
+            near, factor, scale, gap = -variant.marks.inverse, GAMMA, NEXT**2, 1 / NEXT**2
+        else:
+            ramp = variant.marks.ramp * Fraction(1, 2)
+            near = ramp if mask is Mask.CAUSAL else -ramp
+            factor, scale, gap = 2 * GAMMA, LENGTH, Fraction(1, 2) / LENGTH
+        sharp = variant.sharp(factor, scale, gap)
+        found = attend(
+            name,
+            query=sharp.factor * (position(variant.grown(factor, scale)) if variant.unbounded else constant(1)),
+            key=prefer + near,
+            value=read,
+            mask=mask,
+            weighting=sharp.weighting,
+            gap=sharp.gap,
+            single=True,
+            fall=Fall.LINEAR,
+        )
+        # Step 5. Rounding.
+        return rounded(f"{name} rounded", found)
+
+    def witness(self, name: str, holding: Signal, reached: Signal, mask: Mask) -> Signal:
+        """Since and until (Theorems 15, 16 of Yang et al. 2024): ψ at the nearest position with ¬φ or ψ."""
+        decider = any_of(f"decides {name}", ~holding, reached)
+        return self.nearest(name, decider - 2 * self.start, reached, mask)
+
+    def neighbour(self, name: str, of: Signal, mask: Mask) -> Signal:
+        """Previous and next (Theorems 12, 13 of Yang et al. 2024).
+
+        Two heads find the nearest even and the nearest odd position; the one of the other parity is the neighbour.
+        """
+        sign, beyond = position(Alternating()), self.first if mask is Mask.CAUSAL else self.last
+        even = self.nearest(f"{name}: nearest even", sign * Fraction(1, 2), of, mask)
+        odd = self.nearest(f"{name}: nearest odd", sign * Fraction(-1, 2), of, mask)
+        here_even = ((1 + sign) * Fraction(1, 2)).known(BIT)
+        from_even = gate(f"{name} from even", even, off=stack(here_even, beyond))
+        from_odd = gate(f"{name} from odd", odd, off=stack(~here_even, beyond))
+        return named(name, (from_even + from_odd).known(BIT))
+
+    def comparison(
+        self, name: str, difference: Linear[logic.Count], relation: Relation, known: Mapping[Formula, Signal]
+    ) -> Signal:
+        """Whether a sum of counts is in the relation to 0; each count is looked up as a position number."""
+        total = constant(difference.constant)
+        weight = sum(abs(factor) for factor, _ in difference.terms)
+        for factor, count in difference.terms:
+            label = f"#{'<' if isinstance(count, logic.LeftCount) else '>'}[{count.of}]"
+            total = total + factor * self.at_count(label, count, known[count.of], position(I), weight)
+        return compared(name, total, relation, constant(1))
+
+    def at_count(self, name: str, count: logic.Count, of: Signal, read: Signal, weight: int = 1) -> Signal:
+        """``read`` at the position whose number is the count (Theorems 20 and 21, Lemma 7 of Yang et al. 2024).
+
+        Uniform attention gives the count divided by the number of visible positions; a lookup recovers the count.
+        Position 0, the start token, stands for the count 0. ``weight`` bounds the factor by which later layers amplify
+        an error of the result.
+        """
+        variant, factor = self.variant, GAMMA * weight
+        if isinstance(count, logic.LeftCount):
+            mask, seen, counted = Mask.CAUSAL, Mask.CAUSAL, gate(f"counted in {name}", of, off=self.start)
+            per, sharp = variant.marks.inverse, variant.sharp(factor, NEXT, INVERSE)
+        else:
+            mask, seen, counted = Mask.ANTICAUSAL, Mask.ALL, of
+            per, sharp = variant.marks.rest, variant.sharp(factor, REST, 1 / REST)
+        share = attend(f"mean of {name}", value=counted, mask=mask, weighting=variant.uniform)
+        # The keys j and j²; in variant (b) they carry the factor that is the scale in variant (a).
+        table = [I, I_SQUARED]
+        if variant.unbounded:
+            table = [variant.grown(factor, number * LENGTH) for number in table]
+        return attend(
+            name,
+            query=sharp.factor * stack(2 * share, -per),
+            key=stack(*map(position, table)),
+            value=read,
+            mask=seen,
+            weighting=sharp.weighting,
+            gap=sharp.gap,
+            single=True,
+            fall=Fall.QUADRATIC,
+        )

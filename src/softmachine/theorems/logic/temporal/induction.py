@@ -1,0 +1,128 @@
+"""Construction by induction over subformulas: one bit per subformula and position, for any implementation of heads."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Protocol
+
+from softmachine.ir import Program, Signal, constant, position, recogniser
+from softmachine.ir.gadgets import all_of, any_of, rounded
+from softmachine.ir.primitives import one_hot
+from softmachine.languages import temporal as logic
+from softmachine.languages.linear import Linear, Relation
+from softmachine.languages.temporal import Formula, Specification, core, subformulas
+from softmachine.languages.temporal.predicates import depends_on_length, holds
+from softmachine.support.errors import ConstructionError
+from softmachine.theorems.shared.recogniser_codec import START, unused
+from softmachine.transformer.attention import Mask
+from softmachine.transformer.features import Feature
+
+
+@dataclass(frozen=True)
+class PositionPredicate(Feature, stored_name="PositionPredicate"):
+    """1 where a unary predicate of the logic holds of the position, else 0."""
+
+    predicate: str
+    parameters: tuple[int, ...] = ()
+
+    @property
+    def name(self) -> str:
+        """The predicate and its parameters."""
+        return f"predicate({','.join(map(str, (self.predicate, *self.parameters)))})"
+
+    def value(self, i: int, n: int) -> int:
+        """1 if the predicate holds at position i."""
+        return int(holds(self.predicate, i, self.parameters, n))
+
+    @property
+    def needs_length(self) -> bool:
+        """Whether the predicate is a θ_n, which depends on the length (Definition 19 of Yang et al. 2024)."""
+        return depends_on_length(self.predicate, self.parameters)
+
+
+class Attending(Protocol):
+    """The operators that need attention. Results are defined at positions 1 … n; position 0 is the start token."""
+
+    @property
+    def first(self) -> Signal:
+        """A bit: 1 at position 1."""
+
+    @property
+    def last(self) -> Signal:
+        """A bit: 1 at position n."""
+
+    def neighbour(self, name: str, of: Signal, mask: Mask) -> Signal:
+        """``of`` at the previous or the next position; 0 if there is none."""
+
+    def witness(self, name: str, holding: Signal, reached: Signal, mask: Mask) -> Signal:
+        """Since (causal mask) and until (anticausal mask), with the standard semantics."""
+
+    def at_count(self, name: str, count: logic.Count, of: Signal, read: Signal) -> Signal:
+        """``read`` at the position whose number is the count."""
+
+    def comparison(
+        self, name: str, difference: Linear[logic.Count], relation: Relation, known: Mapping[Formula, Signal]
+    ) -> Signal:
+        """A bit: whether a sum of counts is in the relation to 0."""
+
+
+def program_of(
+    specification: Specification, heads_of: Callable[[Signal], Attending], require: Callable[[Formula], None]
+) -> Program:
+    """A transformer that outputs at every position whether the formula holds there.
+
+    Args:
+        specification: The formula.
+        heads_of: Makes the heads, given the bit of the start token.
+        require: Raises ConstructionError for a subformula that the heads do not support.
+    """
+    formula, start = core(specification.formula), unused(START, specification.alphabet)
+    tokens = (start, *specification.alphabet)
+    letters = one_hot("symbol", tokens)
+    heads = heads_of(letters[start])
+    known: dict[Formula, Signal] = {}
+    for part in subformulas(formula):
+        require(part)
+        known[part] = _truth(part, known, letters, heads)
+    return recogniser(specification.name, tokens, known[formula])
+
+
+def _truth(formula: Formula, known: Mapping[Formula, Signal], letters: Signal, heads: Attending) -> Signal:
+    """A bit: whether a formula of the core holds, given its parts; unspecified at position 0."""
+    name, of = str(formula), [known[part] for part in formula.parts]
+    match formula:
+        # Step 1. Symbols, positions and Boolean operators.
+        case logic.Symbol(symbol):
+            return letters[symbol]
+        case logic.Constant(value):
+            return constant(int(value))
+        case logic.First():
+            return heads.first
+        case logic.Last():
+            return heads.last
+        case logic.Predicate(number=logic.Position()):
+            return position(PositionPredicate(formula.name, formula.parameters))
+        case logic.Not():
+            return ~of[0]
+        case logic.And():
+            return all_of(name, *of)
+        case logic.Or():
+            return any_of(name, *of)
+        # Step 2. Previous and next.
+        case logic.Previous():
+            return heads.neighbour(name, of[0], Mask.CAUSAL)
+        case logic.Next():
+            return heads.neighbour(name, of[0], Mask.ANTICAUSAL)
+        # Step 3. Since and until.
+        case logic.Since():
+            return heads.witness(name, of[0], of[1], Mask.CAUSAL)
+        case logic.Until():
+            return heads.witness(name, of[0], of[1], Mask.ANTICAUSAL)
+        # Step 4. Counts: a predicate is read at the position numbered by the count; sums of counts are compared with 0.
+        case logic.Predicate(number=logic.LeftCount() | logic.RightCount() as count):
+            predicate = position(PositionPredicate(formula.name, formula.parameters))
+            return rounded(name, heads.at_count(name, count, known[count.of], predicate))
+        case logic.Comparison():
+            return heads.comparison(name, formula.difference, formula.relation, known)
+    raise ConstructionError(f"there is no construction for {name!r}")

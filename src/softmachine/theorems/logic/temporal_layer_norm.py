@@ -1,0 +1,121 @@
+"""Temporal logic with counting in a transformer without position features: hard attention and layer norm.
+
+A member of the fully uniform families of Figure 1 of "Revisiting Padded Transformer Expressivity", which cites Merrill
+and Sabharwal: weights, position encoding and temperature are the same at every length, and the precision only has to
+suffice to distinguish scores. Layer norm applies to parts of the vector (footnote 11 there), in feed-forward networks.
+Departures from that paper: hidden units are normalised where (11e) normalises the output; attention has no layer norm
+around it as in (11d); and the stabilizer ε of section B.3 is 0, since with ε > 0 the norm of (x, -x) is not a sign and
+the layer-norm hash depends on more than a ratio. Previous, next, since and until are masked unique-hard heads (section
+4.3 of "Simulating Hard Attention Using Soft Attention"). Counts:
+
+- Uniform attention gives c/(i+1), and for the start token 1/(i+1); with the anticausal mask, c/(n-i+1) and 1/(n-i+1).
+- A comparison of counts is the sign of one number, T/(i+1) shifted by half a unit, and the sign is the layer norm of
+  that number and its negative. Counts of both directions in one comparison have no common unit and are rejected.
+- A predicate of a count is read at the position of that number, found by the layer-norm hash: φ(c/(i+1), 1/(i+1)) is
+  φ(c, 1), and position j has φ(j/(j+1), 1/(j+1)).
+
+Needs: no position features but the formula's own predicates; layer norm. Exact arithmetic supports comparisons, whose
+norms are ±1; hashes are irrational and need float64 or interval arithmetic.
+
+Temporal logic with counting by hard attention and layer norm.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+
+from softmachine.ir import Program, Signal, attend, constant, named, norm
+from softmachine.ir.gadgets import gate
+from softmachine.ir.gadgets.integers import by_signs
+from softmachine.ir.gadgets.layer_norm_hash import look_up
+from softmachine.ir.ranges import BIT
+from softmachine.languages import temporal as logic
+from softmachine.languages.linear import Linear, Relation
+from softmachine.languages.temporal import Formula, Specification
+from softmachine.support.errors import ConstructionError, Remedy
+from softmachine.theorems.cost import Cost
+from softmachine.theorems.logic.temporal.induction import program_of
+from softmachine.theorems.logic.temporal.theorem import COUNTS, PREDICATES, WIDTH
+from softmachine.theorems.logic.temporal_unique_hard import HEADS, LAYERS, UniqueHeads, positionless
+from softmachine.theorems.theorem import Needs
+from softmachine.transformer.attention import Mask
+
+HALF = Fraction(1, 2)
+
+
+@dataclass(frozen=True)
+class NormedHeads(UniqueHeads):
+    """Masked unique-hard attention, and counts by uniform attention and layer norm."""
+
+    def at_count(self, name: str, count: logic.Count, of: Signal, read: Signal) -> Signal:
+        """``read`` at the position whose number is the count, found by the layer-norm hash."""
+        share, per = self._share(name, count, of), self._per(count)
+        place_per = self._per(logic.LeftCount(count.of))
+        seen = Mask.CAUSAL if isinstance(count, logic.LeftCount) else Mask.ALL
+        return look_up(name, share, per, 1 - place_per, place_per, read, seen)
+
+    def comparison(
+        self, name: str, difference: Linear[logic.Count], relation: Relation, known: Mapping[Formula, Signal]
+    ) -> Signal:
+        """Whether a sum of counts is in the relation to 0: the sign of its mean, by layer norm of (x, -x)."""
+        unit = self._per(difference.terms[0][1]) if difference.terms else constant(1)
+        total = difference.constant * unit
+        for factor, count in difference.terms:
+            total = total + factor * self._share(f"{name}: {count.of}", count, known[count.of])
+        above = self._positive(f"{name}: at least", total + HALF * unit)
+        below = self._positive(f"{name}: at most", HALF * unit - total)
+        return named(name, by_signs(relation, above, below, constant(1)).known(BIT))
+
+    def _positive(self, name: str, number: Signal) -> Signal:
+        """Whether a nonzero number is positive."""
+        return named(name, (HALF * (1 + norm(f"{name}: sign", number))).known(BIT))
+
+    def _share(self, name: str, count: logic.Count, of: Signal) -> Signal:
+        """A count divided by the number of visible positions."""
+        if isinstance(count, logic.LeftCount):
+            return attend(f"mean of {name}", value=gate(f"counted in {name}", of, off=self.start), mask=Mask.CAUSAL)
+        return attend(f"mean of {name}", value=of, mask=Mask.ANTICAUSAL)
+
+    def _per(self, count: logic.Count) -> Signal:
+        """1 over the number of visible positions: the mean of a bit that is 1 at exactly one of them."""
+        if isinstance(count, logic.LeftCount):
+            return attend("1/(i+1)", value=self.start, mask=Mask.CAUSAL)
+        return attend("1/(n-i+1)", value=self.last, mask=Mask.ANTICAUSAL)
+
+
+def signals(specification: Specification) -> Program:
+    """A transformer that outputs at every position whether the formula holds there.
+
+    Raises:
+        ConstructionError: If a comparison has counts of both directions.
+    """
+    return program_of(specification, NormedHeads, _require_one_direction)
+
+
+def _require_one_direction(formula: Formula) -> None:
+    if isinstance(formula, logic.Comparison) and len({type(count) for _, count in formula.difference.terms}) > 1:
+        raise ConstructionError(
+            f"counts of both directions have no common unit without position features, as in {str(formula)!r}",
+            hint=Remedy("use {}", theorem="temporal-encoder"),
+        )
+
+
+THEOREMS = (
+    positionless(
+        "temporal-layer-norm",
+        "fully uniform: temporal logic with counting by hard attention and layer norm, without position features",
+        "Revisiting Padded Transformer Expressivity, Figure 1 (†), layer norm without ε; Merrill and Sabharwal 2025",
+        Needs("no position features but the formula's own predicates", also="layer norm"),
+        Cost({}, {"heads": HEADS + COUNTS + PREDICATES + 2, "layers": LAYERS, "width": WIDTH}),
+        signals=lambda codec, _: signals(codec.source),
+        steps=(
+            "Symbols are looked up from the token; Boolean operators are units of a feed-forward layer.",
+            "previous, next, since and until are masked unique-hard heads.",
+            "A comparison of counts is the sign of a mean, computed by layer norm of the pair (x, -x).",
+            "A predicate of a count is read at the position found by the layer-norm hash.",
+        ),
+        rank=10,
+    ),
+)

@@ -1,1 +1,0 @@
-"""Nondeterministic logspace machines, by reduction to connectivity."""

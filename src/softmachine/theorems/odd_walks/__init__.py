@@ -1,1 +1,0 @@
-"""Walks of odd length, by two composed reductions to connectivity."""

@@ -1,0 +1,127 @@
+"""Layout of positions for RASP programs: the start token as attention sink, masks, and integers a + b i + c n.
+
+Position 0 holds the start token, the *sink*; the input is at positions 1, …, n. At the sink every value is 0, so that
+it contributes nothing to sums; a head whose query selects no key attends to it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+from softmachine.ir import Signal, position
+from softmachine.ir.ranges import BIT
+from softmachine.support.polynomial import Bound
+from softmachine.transformer.attention import Mask
+from softmachine.transformer.features import I_SQUARED, INVERSE, LENGTH, Feature, I, Monomial, N
+from softmachine.transformer.table_features import Somewhere, Table
+
+
+@dataclass(frozen=True)
+class AtLetters(Somewhere, stored_name="AtLetters"):
+    """A position feature, set to 0 at the start token."""
+
+    of: Feature
+
+    @property
+    def name(self) -> str:
+        """The name, with an Iverson bracket for the condition."""
+        return f"[i>0]·{self.of.name}"
+
+    def value(self, i: int, n: int) -> Fraction | int:
+        """The value of the feature, or 0 at position 0."""
+        return self.of.value(i, n) if i else 0
+
+    @property
+    def over(self) -> str | None:
+        """The common denominator of the feature."""
+        return self.of.over
+
+
+FIRST = Table("first", (Fraction(0), Fraction(1)))
+"""A bit: 1 at position 1."""
+
+
+@dataclass(frozen=True)
+class Line:
+    """The integer a + b i + c n at input positions, 0 at the start token. Its square is affine in position features."""
+
+    a: int = 0
+    b: int = 0
+    c: int = 0
+
+    def __add__(self, other: Line) -> Line:
+        return Line(self.a + other.a, self.b + other.b, self.c + other.c)
+
+    def __mul__(self, factor: int) -> Line:
+        return Line(self.a * factor, self.b * factor, self.c * factor)
+
+    def signal(self, letter: Signal) -> Signal:
+        """The integer, given the bit that is 1 at input positions."""
+        parts = [(self.a, letter), (self.b, position(I)), (self.c, position(AtLetters(N)))]
+        return _sum(parts, letter)
+
+    def square(self, letter: Signal) -> Signal:
+        """Its square."""
+        a, b, c = self.a, self.b, self.c
+        parts = [(a * a, letter), (b * b, position(I_SQUARED)), (2 * a * b, position(I))]
+        if c:
+            parts += [(c * c, position(AtLetters(N**2))), (2 * a * c, position(AtLetters(N)))]
+            parts.append((2 * b * c, position(I * N)))
+        return _sum(parts, letter)
+
+    @property
+    def bounds(self) -> tuple[Bound, Bound]:
+        """A lower and an upper bound for all 1 ≤ i ≤ n, and of 0."""
+        ends = [
+            Bound((Fraction(self.a + self.b), Fraction(self.c))),
+            Bound((Fraction(self.a), Fraction(self.b + self.c))),
+        ]
+        low = high = Bound.of(0)
+        for end in ends:
+            constant, slope = end.coefficients
+            # For n ≥ 1, u + v n is not negative if it is not at n = 1 and v ≥ 0.
+            low = low if constant + slope >= 0 and slope >= 0 else low.meet(end)
+            high = high if constant + slope <= 0 and slope <= 0 else high.join(end)
+        return low, high
+
+
+def _sum(parts: list[tuple[int, Signal]], letter: Signal) -> Signal:
+    total = letter * 0
+    for factor, part in parts:
+        if factor:
+            total = total + part * factor
+    return total
+
+
+@dataclass(frozen=True)
+class Frame:
+    """The layout of an encoder, which is given the length, or of a decoder.
+
+    Args:
+        causal: Whether selectors see only keys up to the query.
+        letter: The bit that is 1 at input positions, and 0 at the start token.
+    """
+
+    causal: bool
+    letter: Signal
+
+    @property
+    def sink(self) -> Signal:
+        """The bit that is 1 at the start token."""
+        return (1 - self.letter).known(BIT)
+
+    @property
+    def mask(self) -> Mask:
+        """The mask of a head."""
+        return Mask.CAUSAL if self.causal else Mask.ALL
+
+    @property
+    def end(self) -> Line:
+        """The number of input positions that a head sees: the largest integer that it can look up."""
+        return Line(b=1) if self.causal else Line(c=1)
+
+    @property
+    def unit(self) -> Monomial:
+        """One over the number of positions that a head sees."""
+        return INVERSE if self.causal else LENGTH**-1

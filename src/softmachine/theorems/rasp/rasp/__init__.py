@@ -1,0 +1,1 @@
+"""RASP, in encoders and decoders, exact at every length."""

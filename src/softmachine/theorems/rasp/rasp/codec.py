@@ -1,0 +1,231 @@
+"""Codecs of RASP programs: elementwise output, made causal, and autoregressive."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import takewhile
+from typing import ClassVar
+
+from softmachine.languages.rasp import Program
+from softmachine.languages.rasp.incremental_interpreter import Reading
+from softmachine.languages.rasp.interpreter import run
+from softmachine.languages.rasp.ir import UNDEFINED, Apply, Length, Operator, Undefined
+from softmachine.languages.rasp.types import Integer
+from softmachine.languages.rasp.values import Result
+from softmachine.languages.source import spelled as word_text
+from softmachine.support.errors import ConstructionError, InputError, OutgrownError, StuckError
+from softmachine.theorems.codec import DecoderCodec, Interface, Outcome, Prompt, Word
+from softmachine.theorems.rasp.rasp.output_tokens import LARGEST, Answers
+from softmachine.theorems.shared.recogniser_codec import START, StartedCodec, unused
+
+STUCK = "<stuck>"
+LENGTH_SO_FAR = "the program is causal: length is the number of symbols up to the position, not that of the word"
+TABLES_ONLY = (Operator.MULTIPLY, Operator.DIVIDE, Operator.FLOOR_DIVIDE, Operator.MODULO, Operator.POWER)
+
+
+@dataclass(frozen=True)
+class RaspCodec(StartedCodec[Program]):
+    """Codec with prompt "start token, word"; the output at each position is the program's output there.
+
+    Args:
+        source: The program.
+        length: The maximal length of words that the weights are built for, if any: all integers that occur up to it
+            have tokens, and functions of two of them are tables.
+    """
+
+    length: int | None = None
+    speaks_of_empty_word: ClassVar[bool] = False
+
+    @property
+    def program(self) -> Program:
+        """The program that is run."""
+        return self.source
+
+    @property
+    def told_length(self) -> bool:
+        return not self.program.causal
+
+    @cached_property
+    def answers(self) -> Answers:
+        """The output vocabulary."""
+        return Answers(self.program, self.length)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """A note on ``length``, which has another meaning in a causal program."""
+        reads = any(isinstance(node, Length) for node in self.program.nodes.values())
+        return (LENGTH_SO_FAR,) if reads and self.program.causal else ()
+
+    def prompt(self, word: Word) -> Prompt:
+        """The start token and the word.
+
+        Raises:
+            OutgrownError: If the word is longer than the weights are built for.
+        """
+        prompt = super().prompt(word)
+        count = len(prompt.tokens) - 1
+        if self.length is not None and count > self.length:
+            raise OutgrownError(
+                f"the input has {count} symbols, but the weights are built for at most {self.length}", context=count
+            )
+        return prompt
+
+    def fits(self, word: Word, length: int, max_steps: int) -> bool:
+        """Whether the weights serve a word: all outputs have tokens."""
+        if self.length is not None:
+            return super().fits(word, length, max_steps)
+        reach = self.answers.reach(len(self.source.word(word)))
+        return reach <= self.answers.largest and not opaque(self.program)
+
+    def interface(self) -> Interface:
+        """An output at every symbol."""
+        meaning = "At a symbol it is the program's output there; at the start token it means nothing."
+        return Interface(symbols=self.alphabet, meaning=meaning)
+
+    def expected(self, word: Word, max_steps: int) -> Iterator[str | None]:
+        """The output at every position, undefined if a loop does not end; None at the start token, as unconstrained."""
+        yield None
+        try:
+            values: Sequence[Result] = run(self.program, word)
+        except StuckError:
+            values = [UNDEFINED] * len(self.source.word(word))
+        yield from map(self.answers.of, values)
+
+    def outcome(self, word: Word, said: Sequence[str]) -> Outcome:
+        """The values, one per symbol."""
+        values = tuple(said[1:])
+        return Outcome(verdict="halt", output=word_text(values, values), word=self.source.word(word), values=values)
+
+
+@dataclass(frozen=True)
+class CausalRaspCodec(RaspCodec):
+    """Codec of the program made causal: selectors see only keys up to the query."""
+
+    @cached_property
+    def program(self) -> Program:
+        """The program, made causal."""
+        return causal(self.source)
+
+
+@dataclass(frozen=True)
+class GeneratingRaspCodec(DecoderCodec[Program]):
+    """Codec with context "start token, word, symbols that the program appends, up to its stop symbol".
+
+    Raises:
+        ConstructionError: If the program has none.
+    """
+
+    def __post_init__(self) -> None:
+        _ = self.stop
+
+    @property
+    def start(self) -> str:
+        """The token of position 0."""
+        return unused(START, self.alphabet)
+
+    @property
+    def stuck(self) -> str:
+        """The token for an output that is undefined or not a symbol."""
+        return unused(STUCK, (*self.alphabet, self.stop))
+
+    @property
+    def stop(self) -> str:
+        """The stop symbol.
+
+        Raises:
+            ConstructionError: If the program has none.
+        """
+        if self.source.stop is None or not self.source.causal:
+            raise ConstructionError(
+                f"{self.source.name!r} is not autoregressive: it has no stop symbol",
+                hint="add the header lines '# causal' and '# stop: $'",
+            )
+        return self.source.stop
+
+    @property
+    def tokens(self) -> tuple[str, ...]:
+        """The output vocabulary: the alphabet, the stop symbol, and the token for "stuck"."""
+        return tuple(dict.fromkeys((*self.alphabet, self.stop, self.stuck)))
+
+    def token_of(self, value: Result) -> str:
+        """The token of an output."""
+        symbol = None if isinstance(value, Undefined) else self.source.symbol_of(value)
+        return self.stuck if symbol is None else symbol
+
+    def stops(self, token: str) -> bool:
+        """Whether the token is the stop symbol or the one for "stuck"."""
+        return token in (self.stop, self.stuck)
+
+    def words(self, length: int, start: int = 0) -> Iterable[tuple[str, ...]]:
+        """Every word of a length but the empty one, which has no last position."""
+        return super().words(length, start) if length else ()
+
+    def word_count(self, length: int) -> int:
+        """The number of such words."""
+        return super().word_count(length) if length else 0
+
+    def has_word(self, word: Sequence[str]) -> bool:
+        """Whether the word is not empty."""
+        return len(word) > 0
+
+    def prompt(self, word: Word) -> Prompt:
+        """The start token and the word.
+
+        Raises:
+            InputError: If the word is empty: the output at its last position is what follows.
+        """
+        letters = self.source.word(word)
+        if not letters:
+            raise InputError(
+                f"{self.source.name!r} emits its output at the last position, and the empty word has none",
+                hint="give a word of at least one symbol",
+            )
+        return Prompt((self.start, *letters))
+
+    def expected(self, word: Word, max_steps: int) -> Iterator[str]:
+        """The symbols that the reference interpreter appends, one per step."""
+        reading = Reading(self.source)
+        new: Sequence[str] = self.prompt(word).tokens[1:]
+        for _ in range(max_steps):
+            token = self.token_of(reading.read(new))
+            yield token
+            if self.stops(token):
+                return
+            new = (token,)
+
+    def following(self, word: Word, said: Sequence[str]) -> Iterator[Sequence[str | None]]:
+        """One run of the program on the whole output: it is causal, so that outputs do not depend on later symbols."""
+        letters = self.prompt(word).tokens[1:]
+        read = takewhile(lambda token: token in self.alphabet and not self.stops(token), said[:-1])
+        yield [self.token_of(value) for value in run(self.source, (*letters, *read))[len(letters) - 1 :]]
+
+    def outcome(self, word: Word, said: Sequence[str]) -> Outcome:
+        """The appended symbols; the verdict is None unless the stop symbol ends them."""
+        stopped = bool(len(said)) and said[-1] == self.stop
+        appended = tuple(said[:-1]) if len(said) and self.stops(said[-1]) else tuple(said)
+        verdict = "halt" if stopped else None
+        return Outcome(
+            verdict=verdict, steps=len(appended), output=word_text(appended, appended), word=self.source.word(word)
+        )
+
+
+def bounded(program: Program) -> bool:
+    """Whether weights can be built for a maximal length: the output grows, or a function of two integers is used."""
+    return Answers(program).reach(1 << 16) > LARGEST or opaque(program)
+
+
+def opaque(program: Program) -> bool:
+    """Whether it uses a product, a quotient or a power of growing integers, which are only possible as tables."""
+    for node in program.nodes.values():
+        if isinstance(node, Apply) and node.operator in TABLES_ONLY:
+            grow = [isinstance(program.types[name], Integer) for name in node.operands]
+            if all(grow) or (grow[0] and node.operator is Operator.POWER):
+                return True
+    return False
+
+
+def causal(program: Program) -> Program:
+    """The same program, with selectors that see only keys up to the query."""
+    return program if program.causal else replace(program, causal=True)

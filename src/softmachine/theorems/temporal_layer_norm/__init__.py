@@ -1,1 +1,0 @@
-"""Temporal logic with counting by hard attention and layer norm."""

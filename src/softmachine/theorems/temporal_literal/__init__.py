@@ -1,1 +1,0 @@
-"""Temporal logic with exactly the position encodings of the corollaries of Yang et al. 2024."""

@@ -1,1 +1,0 @@
-"""Languages of uniform circuit families, by reduction to circuit evaluation."""

@@ -1,1 +1,0 @@
-"""Linear temporal logic by masked unique-hard attention."""
